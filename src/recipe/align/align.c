@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { LONG_GAP = 10 };
+enum { LONG_GAP = 10, FEW_PAIRS = 20 }; /* FEW_PAIRS: told one by one */
 
 #define O cq_align_options
 static const cq_option option_rows[] = {
@@ -122,53 +122,76 @@ static cq_status make_side(cq_align_side *out, const cq_align_document *d, const
 
 /* --- groups --- */
 
+/* Groups that could matter are found with means of sentences for all pairs of documents, then encoded together. */
 typedef struct group_texts {
-  const cq_align_document *const *documents; /* [2] */
-  const cq_align_options *o;
-  cq_context *ctx;
+  cq_slice *items; /* of all pairs of documents so far */
+  size_t n, capacity;
+  const cq_cached_encoder *store; /* that has them; NULL: they are being listed */
+  const cq_align_document *documents[2];
 } group_texts;
 
-static cq_status encode_groups(void *context, cq_align_side sides[2], uint8_t *const wanted[2], cq_error *error) {
-  const group_texts *g = context;
-  const size_t dim = sides[0].dim, max = sides[0].max_group;
-  size_t n = 0;
-  for (int side = 0; side < 2; side++)
-    for (size_t i = 0; i < sides[side].n * max; i++) n += wanted[side][i];
-  if (n == 0) return CQ_OK;
-  cq_slice *texts = cq_alloc_array(n, sizeof *texts);
-  float **places = cq_alloc_array(n, sizeof *places);
-  cq_cached_encoder store = {0};
-  cq_status status = texts && places ? CQ_OK : cq_fail_memory(error, "groups of sentences");
-  if (!status) status = open_encoder(&store, g->o, error);
-  n = 0;
-  for (int side = 0; !status && side < 2; side++) {
-    for (size_t i = 0; i < sides[side].n * max; i++) {
-      if (!wanted[side][i]) continue;
+static cq_status push_text(group_texts *g, cq_slice text, cq_error *error) {
+  if (g->n == g->capacity) {
+    const size_t capacity = g->capacity ? 2 * g->capacity : 1024;
+    cq_slice *items = cq_alloc_array(capacity, sizeof *items);
+    if (!items) return cq_fail_memory(error, "groups of sentences");
+    if (g->n) memcpy(items, g->items, g->n * sizeof *items);
+    cq_free(g->items);
+    g->items = items, g->capacity = capacity;
+  }
+  g->items[g->n++] = text;
+  return CQ_OK;
+}
+
+static cq_status take_groups(void *context, cq_align_side sides[2], uint8_t *const wanted[2], cq_error *error) {
+  group_texts *g = context;
+  cq_status status = CQ_OK;
+  for (int side = 0; side < 2; side++) {
+    const size_t max = sides[side].max_group, dim = sides[side].dim;
+    for (size_t i = 0; !status && i < sides[side].n * max; i++) {
       const size_t end = i / max + 1, k = i % max + 1;
-      texts[n] = cq_align_text(g->documents[side], end - k, k), places[n++] = cq_align_group(&sides[side], end, k);
+      if (!wanted[side][i]) continue;
+      const cq_slice text = cq_align_text(g->documents[side], end - k, k);
+      if (!g->store) {
+        status = push_text(g, text, error);
+      } else {
+        float *group = cq_align_group(&sides[side], end, k);
+        memcpy(group, cq_cached_encoder_vector(g->store, text), dim * sizeof *group);
+        cq_align_unit(group, dim);
+      }
     }
   }
-  if (!status) status = encode_texts(&store, texts, n, g->o, g->ctx, error);
-  for (size_t i = 0; !status && i < n; i++) {
-    memcpy(places[i], cq_cached_encoder_vector(&store, texts[i]), dim * sizeof(float));
-    cq_align_unit(places[i], dim);
-  }
-  cq_cached_encoder_close(&store);
-  cq_free(texts), cq_free(places);
   return status;
 }
 
 /* --- a pair of documents --- */
 
+/* The sides of a pair, the weights of their words, and the path through them. */
+typedef struct aligning {
+  cq_align_side sides[2];
+  float *weights;
+} aligning;
+
+static void aligning_close(aligning *w) {
+  cq_free(w->weights);
+  cq_align_side_free(&w->sides[0]), cq_align_side_free(&w->sides[1]);
+}
+
+static cq_status find_path(aligning *w, cq_aligned *p, group_texts *groups, const cq_cached_encoder *store,
+                           size_t max_group, cq_context *ctx, cq_error *error) {
+  *w = (aligning){.weights = NULL};
+  cq_status status = make_side(&w->sides[0], groups->documents[0], store, max_group, error);
+  if (!status) status = make_side(&w->sides[1], groups->documents[1], store, max_group, error);
+  if (!status) status = cq_align_shared_words(&w->weights, w->sides, groups->documents, error);
+  return status ? status : cq_align_path(&p->beads, &p->n_beads, w->sides, w->weights, take_groups, groups, ctx, error);
+}
+
 static void tell_gaps(const cq_aligned *p, const cq_align_document *const documents[2], const cq_align_options *o) {
   for (size_t first = 0, last; first < p->n_beads; first = last) {
-    const bool of_source = p->beads[first].n_target == 0;
-    for (last = first; last < p->n_beads; last++)
-      if (p->beads[last].n_source && p->beads[last].n_target)
-        break;
-      else if ((p->beads[last].n_target == 0) != of_source)
-        break;
     const cq_bead *b = &p->beads[first];
+    const bool of_source = b->n_target == 0;
+    for (last = first; last < p->n_beads; last++)
+      if ((of_source ? p->beads[last].n_target : p->beads[last].n_source) != 0) break;
     if (last - first >= LONG_GAP)
       CQ_NOTIFY(o, "%s: sentences %" PRIu32 " to %" PRIu32 " have no translation in the other document",
                 documents[!of_source]->id, (of_source ? b->source : b->target) + 1,
@@ -179,62 +202,96 @@ static void tell_gaps(const cq_aligned *p, const cq_align_document *const docume
 
 static void tell_verdict(const cq_align_verdict *v, const cq_align_document *const documents[2],
                          const cq_align_options *o) {
+  if (v->is_unrelated) {
+    CQ_NOTIFY(o,
+              "%s and %s are not translations of each other: of %zu pairs of most similar sentences, %zu are in order",
+              documents[0]->id, documents[1]->id, v->n_anchors, v->n_in_order);
+    return;
+  }
   if (v->is_too_short)
     CQ_NOTIFY(o, "%s: too few sentences to say whether the two documents are translations of each other",
               documents[0]->id);
-  for (size_t i = 0; !v->is_unrelated && i < v->n_moved; i++)
+  for (size_t i = 0; i < v->n_moved; i++)
     CQ_NOTIFY(o, "another order: sentences %" PRIu32 " to %" PRIu32 " of %s stand at %" PRIu32 " to %" PRIu32 " of %s",
               v->moved[i].source + 1, v->moved[i].source + v->moved[i].n_source, documents[0]->id,
               v->moved[i].target + 1, v->moved[i].target + v->moved[i].n_target, documents[1]->id);
-  if (!v->is_unrelated && strcmp(documents[0]->text, documents[1]->text) == 0)
+  if (strcmp(documents[0]->text, documents[1]->text) == 0)
     CQ_NOTIFY(o, "%s and %s have the same text", documents[0]->id, documents[1]->id);
 }
 
-/* *related false: the documents are not translations of each other. */
-static cq_status align_documents(cq_aligned *p, bool *related, const cq_alignment *a, const cq_cached_encoder *store,
-                                 const cq_align_options *o, cq_context *ctx, cq_error *error) {
-  const cq_align_document *const documents[2] = {&a->sides[0].items[p->documents[0]],
-                                                 &a->sides[1].items[p->documents[1]]};
-  group_texts groups = {documents, o, ctx};
-  cq_align_side sides[2] = {{0}};
-  cq_align_verdict verdict = {0};
-  float *weights = NULL;
-  cq_status status = make_side(&sides[0], documents[0], store, o->max_group, error);
-  if (!status) status = make_side(&sides[1], documents[1], store, o->max_group, error);
-  if (!status) status = cq_align_shared_words(&weights, sides, documents, error);
-  if (!status) status = cq_align_path(&p->beads, &p->n_beads, sides, weights, encode_groups, &groups, ctx, error);
-  if (!status) status = cq_align_check(&verdict, sides, p->beads, p->n_beads, ctx, error);
-  *related = !verdict.is_unrelated;
-  if (!status) tell_verdict(&verdict, documents, o);
-  if (!status && *related)
-    tell_gaps(p, documents, o);
-  else if (!status)
-    CQ_NOTIFY(o,
-              "%s and %s are not translations of each other: of %zu pairs of most similar sentences, %zu are in order",
-              documents[0]->id, documents[1]->id, verdict.n_anchors, verdict.n_in_order);
-  cq_free(weights), cq_free(verdict.moved);
-  cq_align_side_free(&sides[0]), cq_align_side_free(&sides[1]);
+/* What became of many pairs, which are not told one by one. */
+typedef struct totals {
+  size_t n_unrelated, n_moved, n_too_short;
+} totals;
+
+static cq_status judge(bool *related, totals *t, const cq_aligned *p, const aligning *w,
+                       const cq_align_document *const documents[2], bool tell, const cq_align_options *o,
+                       cq_context *ctx, cq_error *error) {
+  cq_align_verdict v;
+  const cq_status status = cq_align_check(&v, w->sides, p->beads, p->n_beads, ctx, error);
+  *related = !v.is_unrelated;
+  t->n_unrelated += v.is_unrelated, t->n_moved += v.n_moved > 0, t->n_too_short += v.is_too_short;
+  if (!status && tell) tell_verdict(&v, documents, o);
+  if (!status && tell && *related) tell_gaps(p, documents, o);
+  cq_free(v.moved);
   return status;
 }
 
-static cq_status align_pairs(cq_alignment *a, const cq_cached_encoder *store, const cq_align_options *o,
-                             cq_context *ctx, cq_error *error) {
+static void tell_totals(const totals *t, size_t n, const cq_alignment *a, bool one_by_one, const cq_align_options *o) {
+  if (a->sides[0].n == 1 && a->sides[1].n == 1) return;
+  CQ_NOTIFY(o, "%zu pairs of documents; %zu of %s and %zu of %s are left", n, a->sides[0].n - n, o->source,
+            a->sides[1].n - n, o->target);
+  if (!one_by_one)
+    CQ_NOTIFY(o,
+              "%zu more were not translations of each other, %zu have passages in another order, %zu are too short "
+              "to say",
+              t->n_unrelated, t->n_moved, t->n_too_short);
+}
+
+/* With texts that have no vectors yet, lists them; with all in the store, aligns, and keeps the related pairs. */
+static cq_status align_pairs(cq_alignment *a, group_texts *groups, const cq_cached_encoder *store,
+                             const cq_align_options *o, cq_context *ctx, cq_error *error) {
+  const bool lists = !groups->store, one_by_one = a->n_pairs <= FEW_PAIRS;
   cq_status status = CQ_OK;
+  totals t = {0};
   size_t n = 0;
   for (size_t i = 0; !status && i < a->n_pairs; i++) {
-    bool related = true;
-    status = align_documents(&a->pairs[i], &related, a, store, o, ctx, error);
+    cq_aligned *p = &a->pairs[i];
+    aligning w;
+    bool related = false;
+    for (int side = 0; side < 2; side++) groups->documents[side] = &a->sides[side].items[p->documents[side]];
+    status = find_path(&w, p, groups, store, o->max_group, ctx, error);
+    if (!status && !lists) status = judge(&related, &t, p, &w, groups->documents, one_by_one, o, ctx, error);
     if (!status && related)
-      a->pairs[n++] = a->pairs[i];
+      a->pairs[n++] = *p;
     else
-      cq_free(a->pairs[i].beads), a->pairs[i].beads = NULL;
-    if (!status && a->n_pairs > 1 && o->progress && !o->progress(o->progress_context, "align", i + 1, a->n_pairs))
+      cq_free(p->beads);
+    if (status || !related) p->beads = NULL;
+    aligning_close(&w);
+    if (!status && a->n_pairs > 1 && o->progress &&
+        !o->progress(o->progress_context, lists ? "groups" : "align", i + 1, a->n_pairs))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped while aligning; the vectors so far are kept");
   }
-  if (!status && (a->sides[0].n > 1 || a->sides[1].n > 1))
-    CQ_NOTIFY(o, "%zu pairs of documents; %zu of %s and %zu of %s are left", n, a->sides[0].n - n, o->source,
-              a->sides[1].n - n, o->target);
+  if (lists) return status;
+  if (!status) tell_totals(&t, n, a, one_by_one, o);
+  for (size_t i = n; i < a->n_pairs; i++) a->pairs[i].beads = NULL; /* kept ones have moved to the front */
   a->n_pairs = n;
+  return status;
+}
+
+/* Encodes the groups that could matter, and aligns. */
+static cq_status align_all(cq_alignment *a, const cq_cached_encoder *sentences, const cq_align_options *o,
+                           cq_context *ctx, cq_error *error) {
+  cq_cached_encoder store = {0};
+  group_texts groups = {.n = 0};
+  cq_status status = align_pairs(a, &groups, sentences, o, ctx, error);
+  if (!status) status = open_encoder(&store, o, error);
+  if (!status) status = encode_texts(&store, groups.items, groups.n, o, ctx, error);
+  cq_cached_encoder_dismiss(&store);
+  groups.store = &store;
+  if (!status) status = align_pairs(a, &groups, &store, o, ctx, error);
+  cq_cached_encoder_close(&store);
+  cq_free(groups.items);
   return status;
 }
 
@@ -258,7 +315,7 @@ cq_status cq_align(cq_alignment **out, const cq_align_options *options, cq_conte
   cq_cached_encoder_dismiss(&store);
   for (int side = 0; !status && side < 2; side++) status = take_means(&a->sides[side], &store, error);
   if (!status) status = cq_align_pair_documents(&a->pairs, &a->n_pairs, a, (size_t)store.dim, ctx, error);
-  if (!status) status = align_pairs(a, &store, &taken, ctx, error);
+  if (!status) status = align_all(a, &store, &taken, ctx, error);
   cq_cached_encoder_close(&store);
   if (status) cq_alignment_free(a);
   *out = status ? NULL : a;
