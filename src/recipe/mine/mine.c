@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/precision.h"
 #include "ranks/ranks.h"
 #include "recipe/encode/embedded.h"
@@ -17,6 +18,7 @@
 #include "recipe/mine/gold_pairs.h"
 #include "recipe/mine/mining.h"
 #include "recipe/mine/pair_features.h"
+#include "search/nearest_approximate.h"
 #include "search/search_options.h"
 #include "text/pair_filter.h"
 
@@ -65,6 +67,13 @@ static const cq_option option_rows[] = {
                 "leave out pairs with the same text on both sides (copies); with different digits (numbers); with "
                 "URLs or addresses on one side only, or with little else (links)")},
     CQ_SKIP_BAD_ROW(O, CHANGES),
+    {CQ_FLAG(
+        O, "approximate", approximate, CHANGES,
+        "for tens of millions of sentences: neighbors among FAISS's candidates (IVF), with exact cosines; says how "
+        "many of a sample are the nearest")},
+    {CQ_SIZE(O, "effort", effort, CHANGES, 0, 0, 1 << 20, "N",
+             "with --approximate: lists that are searched for each sentence; more find more and take longer"),
+     .otherwise = "a thirty-second of them"},
 };
 #undef O
 
@@ -79,6 +88,9 @@ static cq_status check_mine(const void *options, cq_error *error) {
   if ((o->learn_from || o->classifier) && (!o->model || !o->target))
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "a classifier of pairs needs sentences of two files, and a model to encode them");
+  if (o->approximate && (!o->target || o->ranks))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "approximate is for pairs between two files, in one process");
+  if (o->effort && !o->approximate) return cq_fail(error, CQ_ERR_ARGUMENT, "effort is for an approximate search");
   if (o->learn_from && o->classifier)
     return cq_fail(error, CQ_ERR_ARGUMENT, "learn-from and classifier exclude each other");
   if ((o->save_classifier || o->leave_out) && !o->learn_from)
@@ -234,6 +246,40 @@ static void tell_small_sides(const cq_mining *m, const cq_mine_options *o) {
             o->k, n, n);
 }
 
+/* A side's vectors in order: those in the cache are gathered. */
+static cq_status vectors_in_order(const float **out, float **room, const cq_embedded *s, cq_error *error) {
+  *out = s->vectors;
+  if (!s->rows) return CQ_OK;
+  *room = cq_alloc_array(s->n, s->dim * sizeof **room);
+  if (!*room) return cq_fail_memory(error, "the vectors of a side");
+  for (size_t i = 0; i < s->n; i++)
+    memcpy(*room + i * s->dim, s->vectors + s->rows[i] * s->dim, s->dim * sizeof **room);
+  *out = *room;
+  return CQ_OK;
+}
+
+static cq_status find_approximately(cq_neighbors *of_source, cq_neighbors *of_target, const cq_mining *m,
+                                    const cq_mine_options *o, const char *checkpoint, cq_watched *w, cq_context *ctx,
+                                    cq_error *error) {
+  const float *x, *y;
+  float *rooms[2] = {NULL, NULL};
+  char file[PATH_MAX];
+  double recall = 0;
+  const cq_nearest_approximate_options how = {o->k, o->effort, file, cq_watched_tell, w};
+  cq_status status = checkpoint && cq_snprintf(file, sizeof file, "%s.ivf", checkpoint) < (int)sizeof file
+                         ? CQ_OK
+                         : cq_fail(error, CQ_ERR_IO, "an approximate search needs a cache");
+  if (!status) status = vectors_in_order(&x, &rooms[0], &m->sides[0], error);
+  if (!status) status = vectors_in_order(&y, &rooms[1], &m->sides[1], error);
+  if (!status)
+    status = cq_nearest_approximate(of_source, of_target, &recall, x, m->sides[0].n, y, m->sides[1].n, m->sides[0].dim,
+                                    &how, ctx, error);
+  if (!status)
+    CQ_NOTIFY(o, "approximate search: of a sample of the source, %.1f %% have their nearest sentence", 100 * recall);
+  cq_free(rooms[0]), cq_free(rooms[1]);
+  return status;
+}
+
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   const bool leads = cq_ranks_rank(o->ranks) == 0; /* the others help to search */
@@ -257,7 +303,9 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
     status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, ctx, error);
     if (!status && leads) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, o->margin, error);
   } else {
-    status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, ctx, error);
+    status = o->approximate
+                 ? find_approximately(&of_source, &of_target, m, o, nearest.checkpoint, &w, ctx, error)
+                 : cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, ctx, error);
     cq_margin_options margin = *o->margin;
     if (cq_classifies_pairs(o))
       margin.threshold =
