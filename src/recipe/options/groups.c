@@ -35,6 +35,7 @@
   X(mine)                                                                                                              \
   X(nearest)                                                                                                           \
   X(quantize)                                                                                                          \
+  X(score)                                                                                                             \
   X(search)                                                                                                            \
   X(student)                                                                                                           \
   X(training)                                                                                                          \
