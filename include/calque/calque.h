@@ -37,6 +37,7 @@
 #include "calque/quantize.h"
 #include "calque/ranks.h"
 #include "calque/schedule.h"
+#include "calque/score.h"
 #include "calque/sentences.h"
 #include "calque/slice.h"
 #include "calque/status.h"

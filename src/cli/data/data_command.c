@@ -3,9 +3,10 @@
 #include "cli/data/data_command.h"
 
 static const cli_command *const children[] = {
-    &cli_data_get,       &cli_data_convert,  &cli_data_pivot,     &cli_data_sample,        &cli_data_dedup,
-    &cli_data_filter,    &cli_data_gloss,    &cli_data_inflect,   &cli_data_transliterate, &cli_data_stats,
-    &cli_data_documents, &cli_data_language, &cli_data_sentences, &cli_data_corpus,        NULL};
+    &cli_data_get,           &cli_data_convert, &cli_data_pivot,     &cli_data_sample,
+    &cli_data_dedup,         &cli_data_filter,  &cli_data_gloss,     &cli_data_inflect,
+    &cli_data_transliterate, &cli_data_stats,   &cli_data_documents, &cli_data_language,
+    &cli_data_sentences,     &cli_data_score,   &cli_data_corpus,    NULL};
 
 const cli_command cli_data = {
     .name = "data",

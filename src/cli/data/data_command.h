@@ -39,6 +39,6 @@ extern const char *const cli_data_standard_input[1], *const cli_data_inputs_take
 
 extern const cli_command cli_data_get, cli_data_convert, cli_data_pivot, cli_data_sample, cli_data_dedup,
     cli_data_filter, cli_data_gloss, cli_data_inflect, cli_data_stats, cli_data_transliterate, cli_data_documents,
-    cli_data_language, cli_data_sentences, cli_data_corpus;
+    cli_data_language, cli_data_sentences, cli_data_corpus, cli_data_score;
 
 #endif

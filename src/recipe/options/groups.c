@@ -37,6 +37,7 @@
   X(mine)                                                                                                              \
   X(nearest)                                                                                                           \
   X(quantize)                                                                                                          \
+  X(score)                                                                                                             \
   X(search)                                                                                                            \
   X(student)                                                                                                           \
   X(training)                                                                                                          \
