@@ -63,9 +63,19 @@ for step in align mine; do
   grep -q 'Scores of all pairs' $step/report.html || fail "the report has no scores"
 done
 
+# Probabilities: the report has what each threshold would keep, and what was dropped with its reason.
+{ head -n 40 rows.tsv; paste <(sed -n '1,20p' rows.tsv | cut -f 1) <(sed -n '41,60p' rows.tsv | cut -f 2); } >mixed.tsv
+printf '[convert]\ninput = mixed.tsv\nfrom = tsv\n[score]\nmodel = %s\ncache = cache\nmin-precision = 0.97\n' \
+  "$SOURCE/models/calque-base" >score.ini
+expect 0 data corpus score.ini -o score
+grep -qxFf score/train.tsv <(head -n 40 rows.tsv) || fail "no right row was kept"
+[ "$(wc -l <score/train.tsv)" -le 42 ] && [ "$(wc -l <score/train.tsv)" -ge 30 ] || fail "the wrong rows were kept"
+grep -q 'Estimated precision' score/report.html || fail "the report has no precision"
+grep -q 'unrelated <span' score/report.html || fail "the report has no reason"
+
 # All of the configuration, with every section; it can be read again.
 expect 0 data corpus --print-config
-for section in align mine convert filter dedup split; do stdout_has "[$section]"; done
+for section in align mine convert score filter dedup split; do stdout_has "[$section]"; done
 stdout_has "#near = 0"
 cp stdout whole.ini
 expect 1 data corpus whole.ini

@@ -149,9 +149,23 @@ static void put_histogram(cq_builder *out, const histogram *h, const char *title
   cq_builder_text(out, "</svg>\n");
 }
 
+/* What a threshold on probabilities keeps: their mean is the estimated precision (from calque/score.h). */
+static void put_thresholds(cq_builder *out, const double sums[10], const uint64_t counts[10]) {
+  cq_builder_text(out, "<h2>Estimated precision</h2>\n<table><tr><td>threshold</td><td>rows kept</td><td>estimated "
+                       "precision</td></tr>\n");
+  for (size_t i = 0; i < 10; i++)
+    if (counts[i])
+      cq_builder_printf(out, "<tr><td>%.1f</td><td>%" PRIu64 "</td><td>%.1f %%</td></tr>\n", (double)i / 10, counts[i],
+                        100 * sums[i] / (double)counts[i]);
+  cq_builder_text(out, "</table>\n");
+}
+
 static cq_status put_scores(cq_builder *out, const cq_step_result *r, cq_error *error) {
+  const bool is_probability = r->step->group == &cq_group_score;
   char path[CQ_STEP_PATH];
   histogram h = {.low = 0, .high = r->step->group == &cq_group_mine ? 2 : 1};
+  double sums[10] = {0};
+  uint64_t counts[10] = {0};
   cq_lines *lines;
   cq_slice line;
   const size_t n = strlen(r->rows) - strlen(".tsv");
@@ -161,10 +175,14 @@ static cq_status put_scores(cq_builder *out, const cq_step_result *r, cq_error *
   if (status) return status;
   while (!(status = cq_lines_next(&line, lines, error)) && line.data) {
     double score;
-    if (cq_slice_number(&score, line)) count(&h, score);
+    if (!cq_slice_number(&score, line)) continue;
+    count(&h, score);
+    for (size_t i = 0; i < 10 && score >= (double)i / 10; i++) sums[i] += score, counts[i]++;
   }
   cq_lines_close(lines);
-  if (!status && h.n) put_histogram(out, &h, "Scores of all pairs");
+  if (!status && h.n)
+    put_histogram(out, &h, is_probability ? "Probabilities of all pairs to be translations" : "Scores of all pairs");
+  if (!status && h.n && is_probability) put_thresholds(out, sums, counts);
   return status;
 }
 

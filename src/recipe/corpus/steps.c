@@ -156,6 +156,57 @@ static cq_status run_convert(cq_corpus_counts *counts, const cq_building *b, cq_
   return cq_corpus_convert(counts, o, error);
 }
 
+static void put_columns(cq_builder *out, const cq_score_row *row) {
+  for (size_t c = 0; c < row->n_columns; c++) {
+    if (c) cq_builder_char(out, '\t');
+    put_field(out, row->columns[c]);
+  }
+  cq_builder_char(out, '\n');
+}
+
+/* The rows that are kept, and the others with their reason; the probabilities of all. */
+static cq_status write_scored(cq_corpus_counts *counts, const cq_row_scores *s, const char *const paths[3],
+                              cq_error *error) {
+  cq_text_writer out[3]; /* rows, rejected, scores */
+  cq_builder text = {0};
+  memset(out, 0, sizeof out);
+  cq_status status = CQ_OK;
+  for (int i = 0; !status && i < 3; i++) status = cq_text_writer_open(&out[i], paths[i], error);
+  for (size_t i = 0; !status && i < cq_row_scores_n(s); i++) {
+    const cq_score_row row = cq_row_scores_row(s, i);
+    const char *reason = row.reason == CQ_SCORE_TRANSLATION ? "low probability" : cq_score_reason_name(row.reason);
+    cq_builder_clear(&text);
+    if (!row.is_kept) cq_builder_printf(&text, "%s\t", reason), cq_corpus_drop(counts, reason);
+    put_columns(&text, &row);
+    status =
+        text.failed ? cq_fail_memory(error, "a row") : cq_text_writer_put(&out[!row.is_kept], text.data, text.n, error);
+    cq_builder_clear(&text);
+    cq_builder_printf(&text, "%.6f\n", row.probability);
+    if (!status) status = cq_text_writer_put(&out[2], text.data, text.n, error);
+    counts->n_read++, counts->n_written += row.is_kept;
+  }
+  for (int i = 2; !status && i >= 0; i--) status = cq_text_writer_commit(&out[i], error);
+  for (int i = 0; i < 3; i++) cq_text_writer_abort(&out[i]);
+  cq_builder_free(&text);
+  return status;
+}
+
+static cq_status run_score(cq_corpus_counts *counts, const cq_building *b, cq_options *options, const char *input,
+                           const char *output, cq_error *error) {
+  cq_score_options *o = cq_options_struct(options);
+  cq_row_scores *s = NULL;
+  char rejected[CQ_STEP_PATH], scores[CQ_STEP_PATH];
+  o->inputs = &input, o->n_inputs = 1;
+  o->notice = b->o->notice, o->notice_context = b->o->notice_context;
+  o->progress = b->o->progress, o->progress_context = b->o->progress_context;
+  cq_status status = path_beside(rejected, output, ".rejected.tsv", error);
+  if (!status) status = path_beside(scores, output, ".scores", error);
+  if (!status) status = cq_score(&s, o, b->ctx, error);
+  if (!status) status = write_scored(counts, s, (const char *const[]){output, rejected, scores}, error);
+  cq_row_scores_free(s);
+  return status;
+}
+
 static cq_status run_filter(cq_corpus_counts *counts, const cq_building *b, cq_options *options, const char *input,
                             const char *output, cq_error *error) {
   cq_corpus_filter_options *o = cq_options_struct(options);
@@ -254,6 +305,8 @@ const cq_step cq_steps[] = {
      of_source, true, run_mine},
     {"convert", "pairs of sentences from files of any format of parallel text", &cq_group_corpus_convert, of_convert,
      true, run_convert},
+    {"score", "the probability that a row's sides are translations; min-precision drops the least likely",
+     &cq_group_score, of_rows, false, run_score},
     {"filter", "drops rows that are unlikely to be translations", &cq_group_corpus_filter, of_rows, false, run_filter},
     {"dedup", "drops repeated rows, and rows that are nearly repeated", &cq_group_corpus_dedup, of_rows, false,
      run_dedup},

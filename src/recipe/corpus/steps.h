@@ -11,6 +11,7 @@
 #include "calque/align.h"
 #include "calque/corpus.h"
 #include "calque/corpus_build.h"
+#include "calque/score.h"
 
 enum { CQ_STEP_MAX = 8, CQ_STEP_PATH = 4096 };
 
