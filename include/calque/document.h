@@ -62,6 +62,10 @@ typedef enum cq_document_format {
   CQ_DOCUMENTS_HTML,
   CQ_DOCUMENTS_TREC,
   CQ_DOCUMENTS_PARQUET,
+  CQ_DOCUMENTS_DOCX,
+  CQ_DOCUMENTS_ODT,
+  CQ_DOCUMENTS_EPUB,
+  CQ_DOCUMENTS_PDF,
 } cq_document_format;
 
 typedef struct cq_documents_options {

@@ -19,7 +19,8 @@
 enum { MAX_ENDINGS_TOLD = 8, MAX_SKIPS_TOLD = 5, LANGUAGE_BYTES = 1 << 16 }; /* of a text that identify it */
 
 static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl",   "json",
-                                      "text", "markdown", "html", "trec", "parquet", NULL};
+                                      "text", "markdown", "html", "trec", "parquet", "docx",
+                                      "odt",  "epub",     "pdf",  NULL};
 
 #define O cq_documents_options
 static const cq_option option_rows[] = {
@@ -71,6 +72,10 @@ static const cq_document_type *const types[] = {
     &cq_document_type_html,
     &cq_document_type_trec,
     &cq_document_type_parquet,
+    &cq_document_type_docx,
+    &cq_document_type_odt,
+    &cq_document_type_epub,
+    &cq_document_type_pdf,
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
@@ -186,7 +191,7 @@ static bool begins_like(cq_slice bytes, const char *text) {
   return bytes.n >= n && !strncasecmp(bytes.data, text, n);
 }
 
-/* Subtitles (WebVTT, SubRip: a number, then a line of times), PDF, RTF: text whose lines are not sentences. */
+/* Subtitles (WebVTT, SubRip: a number, then a line of times), RTF: text whose lines are not sentences. */
 static bool is_other_format(cq_slice bytes) {
   size_t i = 0;
   while (i < bytes.n && bytes.data[i] >= '0' && bytes.data[i] <= '9') i++;
@@ -194,12 +199,29 @@ static bool is_other_format(cq_slice bytes) {
   while (i < bytes.n && (bytes.data[i] == '\r' || bytes.data[i] == '\n')) i++;
   const bool is_subrip = n_digits && i > n_digits && bytes.n - i > 12 && bytes.data[i + 2] == ':' &&
                          bytes.data[i + 5] == ':' && (bytes.data[i + 8] == ',' || bytes.data[i + 8] == '.');
-  return is_subrip || begins_like(bytes, "WEBVTT") || begins_like(bytes, "%PDF-") || begins_like(bytes, "{\\rtf");
+  return is_subrip || begins_like(bytes, "WEBVTT") || begins_like(bytes, "{\\rtf");
+}
+
+/* An archive's first files say what it is: mimetype, which is stored as it is, or Office's; NULL: another one. */
+static const cq_document_type *type_of_archive(cq_slice bytes) {
+  static const struct {
+    const char *begins;
+    const cq_document_type *type;
+  } rows[] = {{"mimetypeapplication/vnd.oasis.opendocument.text", &cq_document_type_odt},
+              {"mimetypeapplication/epub+zip", &cq_document_type_epub},
+              {"word/document.xml", &cq_document_type_docx},
+              {"[Content_Types].xml", &cq_document_type_docx}};
+  for (; bytes.n; bytes.data++, bytes.n--)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+      if (cq_slice_begins(bytes, cq_slice_of(rows[i].begins))) return rows[i].type;
+  return NULL;
 }
 
 /* By its first bytes; NULL: it is not text, or of another format. */
 static const cq_document_type *type_of_bytes(cq_slice bytes) {
   if (bytes.n >= 4 && !memcmp(bytes.data, "PAR1", 4)) return &cq_document_type_parquet;
+  if (bytes.n >= 4 && !memcmp(bytes.data, "PK\3\4", 4)) return type_of_archive(bytes);
+  if (begins_like(bytes, "%PDF-")) return &cq_document_type_pdf;
   if (bytes.n && memchr(bytes.data, 0, bytes.n)) return NULL;
   if (begins_like(bytes, "\xEF\xBB\xBF")) bytes.data += 3, bytes.n -= 3;
   bytes = cq_slice_trimmed(bytes);
@@ -371,12 +393,12 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
                             d->type->name);
     return status ? status : d->type->open(&d->state, &d->file, error);
   }
-  status = cq_text_source(&source, input, encoding_of(d, input, file), error);
+  if (!d->type->is_binary) status = cq_text_source(&source, input, encoding_of(d, input, file), error);
   if (status) return status;
   if (d->type->most_bytes) {
     status = close_source(&source, read_whole(d, &source, error));
-    if (!status) status = check_whole(d, error);
-    if (!status)
+    if (!status && !d->type->is_binary) status = check_whole(d, error);
+    if (!status && !d->type->is_binary)
       d->file.bytes.n = mend_line_ends(&(line_ends){0}, (char *)(uintptr_t)d->file.bytes.data, d->file.bytes.n);
   } else {
     status = open_lines(d, &source, error);
@@ -442,9 +464,11 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
     leave_out(d, ending);
     return CQ_OK;
   }
-  status = cq_input_open(&input, file->path, error);
+  status = cq_input_open_any(&input, file->path, error);
   if (status) return status;
-  if (!type && (status = choose_type(&type, d, input, error))) {
+  if (!type) status = choose_type(&type, d, input, error);
+  if (!status && !type->is_binary) status = cq_input_refuse_archive(input, error);
+  if (status) {
     cq_input_close(input);
     return status;
   }
