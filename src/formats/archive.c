@@ -7,18 +7,25 @@
 #include "format/json.h"
 
 #include <libxml/parser.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+static int by_name(const void *a, const void *b) {
+  return cq_slice_compare(((const cq_zip_entry *)a)->name, ((const cq_zip_entry *)b)->name);
+}
 
 cq_status cq_archive_open(cq_archive *out, const cq_document_file *file, cq_error *error) {
   static const char ole[] = "\xD0\xCF\x11\xE0"; /* Microsoft's older container */
   cq_error why = {0};
   *out = (cq_archive){.path = file->path};
   if (file->bytes.n >= 4 && !memcmp(file->bytes.data, ole, 4))
-    return cq_fail_file(error, CQ_ERR_FORMAT, file->path,
-                        "is encrypted, or in the format of Word before 2007 (.doc): save it without a password, as .docx");
-  const cq_status status = cq_zip_read(&out->entries, &out->n_entries, &out->arena, (const unsigned char *)file->bytes.data,
-                                       file->bytes.n, true, file->path, &why);
+    return cq_fail_file(
+        error, CQ_ERR_FORMAT, file->path,
+        "is encrypted, or in the format of Word before 2007 (.doc): save it without a password, as .docx");
+  const cq_status status = cq_zip_read(&out->entries, &out->n_entries, &out->arena,
+                                       (const unsigned char *)file->bytes.data, file->bytes.n, true, file->path, &why);
+  if (!status && out->n_entries) qsort(out->entries, out->n_entries, sizeof *out->entries, by_name);
   if (!status) return CQ_OK;
   if (why.status == CQ_ERR_UNSUPPORTED) why.status = CQ_ERR_FORMAT; /* of this file, not of this calque */
   if (error) *error = why;
@@ -29,6 +36,11 @@ cq_status cq_archive_open(cq_archive *out, const cq_document_file *file, cq_erro
 void cq_archive_close(cq_archive *a) {
   cq_arena_free(&a->arena);
   cq_builder_free(&a->room);
+}
+
+static cq_status fail_limit(const cq_archive *a, cq_error *error) {
+  return cq_fail_file(error, CQ_ERR_LIMIT, a->path, "a document of more than %zu MiB when it is unpacked",
+                      CQ_WHOLE_FILE >> 20);
 }
 
 static cq_status inflate_entry(cq_archive *a, const cq_zip_entry *entry, const char *name, cq_error *error) {
@@ -46,8 +58,7 @@ static cq_status inflate_entry(cq_archive *a, const cq_zip_entry *entry, const c
     if (code == Z_MEM_ERROR || a->room.failed)
       status = cq_fail_memory(error, a->path);
     else if (a->n_unpacked > CQ_WHOLE_FILE)
-      status = cq_fail_file(error, CQ_ERR_LIMIT, a->path, "a document of more than %zu MiB when it is unpacked",
-                            CQ_WHOLE_FILE >> 20);
+      status = fail_limit(a, error);
     else if (code != Z_STREAM_END && (code != Z_OK || (got == 0 && z.avail_in == 0)))
       status = cq_fail_file(error, CQ_ERR_FORMAT, a->path, "broken zip archive: '%.200s' is damaged", name);
   }
@@ -56,13 +67,12 @@ static cq_status inflate_entry(cq_archive *a, const cq_zip_entry *entry, const c
 }
 
 cq_status cq_archive_read(cq_slice *out, cq_archive *a, const char *name, cq_error *error) {
-  const cq_zip_entry *entry = NULL;
-  *out = (cq_slice){0};
-  for (size_t i = 0; i < a->n_entries && !entry; i++)
-    if (cq_slice_equal(a->entries[i].name, cq_slice_of(name))) entry = &a->entries[i];
+  const cq_zip_entry wanted = {.name = cq_slice_of(name)};
+  const cq_zip_entry *entry =
+      a->n_entries ? bsearch(&wanted, a->entries, a->n_entries, sizeof *a->entries, by_name) : NULL;
+  *out = entry ? (cq_slice){(const char *)entry->data, entry->n} : (cq_slice){0};
   if (!entry) return CQ_OK;
-  *out = (cq_slice){(const char *)entry->data, entry->n};
-  if (!entry->is_deflated) return CQ_OK;
+  if (!entry->is_deflated) return (a->n_unpacked += entry->n) > CQ_WHOLE_FILE ? fail_limit(a, error) : CQ_OK;
   cq_builder_clear(&a->room);
   const cq_status status = inflate_entry(a, entry, name, error);
   *out = cq_built(&a->room);
@@ -154,6 +164,18 @@ const char *cq_xml_events_value(const char **attributes, const char *name) {
 
 /* --- title, author, language --- */
 
+cq_status cq_put_author(cq_document_file *file, const cq_builder *author, cq_error *error) {
+  const cq_slice name = cq_slice_trimmed(cq_built(author));
+  if (author->failed) return cq_fail_memory(error, file->path);
+  if (name.n == 0) return CQ_OK;
+  json_t *metadata = json_object();
+  cq_json_set(&metadata, "author", json_stringn(name.data, name.n));
+  if (!metadata) return cq_fail_memory(error, file->path);
+  cq_json_append(&file->room->metadata, metadata, -1);
+  json_decref(metadata);
+  return CQ_OK;
+}
+
 typedef struct properties {
   cq_builder *title, *language, author, *now; /* now: what the text belongs to */
 } properties;
@@ -161,10 +183,10 @@ typedef struct properties {
 static void open_property(void *context, const char *name, const char **attributes) {
   properties *p = context;
   (void)attributes;
-  p->now = !strcmp(name, "title")                     ? p->title
-           : !strcmp(name, "language")                ? p->language
+  p->now = !strcmp(name, "title")                          ? p->title
+           : !strcmp(name, "language")                     ? p->language
            : cq_name_is(" creator initial-creator ", name) ? &p->author
-                                                      : NULL;
+                                                           : NULL;
   if (p->now && p->now->n) p->now = NULL;
 }
 
@@ -183,14 +205,7 @@ cq_status cq_take_properties(cq_document_file *file, cq_slice xml, const char *w
   static const cq_xml_events events = {open_property, close_property, property_text};
   properties p = {.title = &file->room->role[CQ_ROLE_TITLE], .language = &file->room->role[CQ_ROLE_LANGUAGE]};
   cq_status status = cq_xml_events_read(xml, &events, &p, file->path, what, error);
-  const cq_slice author = cq_slice_trimmed(cq_built(&p.author));
-  if (!status && author.n) {
-    json_t *metadata = json_object();
-    cq_json_set(&metadata, "author", json_stringn(author.data, author.n));
-    if (!metadata) status = cq_fail_memory(error, file->path);
-    if (metadata) cq_json_append(&file->room->metadata, metadata, -1);
-    json_decref(metadata);
-  }
+  if (!status) status = cq_put_author(file, &p.author, error);
   cq_builder_free(&p.author);
   return status;
 }

@@ -40,6 +40,9 @@ const char *cq_xml_events_value(const char **attributes, const char *name);
 /* Takes title, author and language from XML with elements of Dublin Core; the first of each counts. */
 CQ_MUST_USE cq_status cq_take_properties(cq_document_file *file, cq_slice xml, const char *what, cq_error *error);
 
+/* Puts the author, if there is one, into the metadata, which were empty. */
+CQ_MUST_USE cq_status cq_put_author(cq_document_file *file, const cq_builder *author, cq_error *error);
+
 /* Appends text to a line: white space becomes a blank, and is dropped at the beginning. */
 void cq_put_prose(cq_builder *out, const char *text, size_t n);
 /* Ends the line, if it is not empty. */

@@ -22,8 +22,8 @@ enum { PART = 256 };
 
 typedef struct docx {
   cq_builder *text;
-  cq_builder styles, style; /* those of headings, between blanks; the one that is read */
-  cq_builder title;         /* of the first heading */
+  cq_builder styles, style;                    /* those of headings, between blanks; the one that is read */
+  cq_builder title;                            /* of the first heading */
   size_t level, left_out_at, run_at, table_at; /* depth of elements; 0: in none of them. run_at: in one of text */
   size_t begin;                                /* of the paragraph */
   bool is_heading, is_contents;
