@@ -108,7 +108,9 @@ static cq_status read_page(epub *e, cq_document_file *file, const char *path, cq
   const cq_builder *read = &room.role[CQ_ROLE_TEXT];
   if (!status && read->n && text->n) cq_builder_char(text, '\n');
   if (!status) cq_builder_slice(text, cq_built(read));
-  if (!status && read->failed) status = cq_fail_memory(error, file->path);
+  for (int i = 0; i < CQ_ROLES && !status; i++)
+    if (room.role[i].failed) status = cq_fail_memory(error, file->path);
+  if (!status && room.metadata.failed) status = cq_fail_memory(error, file->path);
   if (!status && !file->room->role[CQ_ROLE_LANGUAGE].n)
     cq_builder_slice(&file->room->role[CQ_ROLE_LANGUAGE], cq_built(&room.role[CQ_ROLE_LANGUAGE]));
   cq_document_room_free(&room);

@@ -1,9 +1,9 @@
 /* Pages of a PDF as text, by poppler. See poppler.h. */
-#ifdef HAS_POPPLER
 #include "formats/poppler.h"
 
 #include "base/guarded.h"
 
+#include <algorithm>
 #include <cctype>
 #include <climits>
 #include <map>
@@ -27,6 +27,11 @@ std::string utf8(const poppler::ustring &text) {
   return out;
 }
 
+void trim(Lines *lines) {
+  while (!lines->empty() && lines->back().empty()) lines->pop_back();
+  while (!lines->empty() && lines->front().empty()) lines->erase(lines->begin());
+}
+
 /* Lines without blanks at their ends; empty ones separate blocks, and are dropped at both ends of the page. */
 Lines lines_of(const std::string &text) {
   Lines lines;
@@ -40,7 +45,7 @@ Lines lines_of(const std::string &text) {
       lines.emplace_back();
     at = end + 1;
   }
-  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  trim(&lines);
   return lines;
 }
 
@@ -60,6 +65,7 @@ std::string join(Lines lines, const std::map<std::string, size_t> &n_pages_with,
   std::string out;
   if (!lines.empty() && is_running(lines.back())) lines.pop_back();
   if (!lines.empty() && is_running(lines.front())) lines.erase(lines.begin());
+  trim(&lines);
   for (const std::string &line : lines) out += line + "\n";
   return out;
 }
@@ -95,4 +101,3 @@ int cq_poppler_read(const char *bytes, size_t n,
     }
   });
 }
-#endif
