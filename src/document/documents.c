@@ -18,8 +18,9 @@
 
 enum { MAX_ENDINGS_TOLD = 8, MAX_SKIPS_TOLD = 5, LANGUAGE_BYTES = 1 << 16 }; /* of a text that identify it */
 
-static const char *const formats[] = {"auto", "lines", "tsv",     "csv",  "jsonl", "json", "text", "markdown",
-                                      "html", "trec",  "parquet", "docx", "odt",   "epub", "pdf",  NULL};
+static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",       "jsonl",     "json",
+                                      "text", "markdown", "html", "trec",      "parquet",   "docx",
+                                      "odt",  "epub",     "pdf",  "subtitles", "mediawiki", NULL};
 
 #define O cq_documents_options
 static const cq_option option_rows[] = {
