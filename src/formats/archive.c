@@ -152,6 +152,7 @@ cq_status cq_xml_events_read(cq_slice bytes, const cq_xml_events *events, void *
                           (int)strcspn(problem->message, "\n"), problem->message);
   else if (code)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "'%.200s': not XML", what);
+  xmlFreeDoc(parser->myDoc); /* of a declaration, which makes one */
   xmlFreeParserCtxt(parser);
   return status;
 }
