@@ -16,7 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   if (n == 0) return 0;
   const char *path = input_file(data + 1, n - 1);
   cq_documents_options o = cq_documents_default_options();
-  o.format = (cq_document_format)(data[0] % (CQ_DOCUMENTS_PARQUET + 1));
+  /* not those of plugins; the last two are 0xA0 and 0xA1 */
+  o.format = (data[0] & 0xF0) == 0xA0 ? (data[0] & 1 ? CQ_DOCUMENTS_MEDIAWIKI : CQ_DOCUMENTS_SUBTITLES)
+                                      : (cq_document_format)(data[0] % (CQ_DOCUMENTS_PARQUET + 1));
   o.encoding = data[0] >= 0xC0 ? "windows-1252" : NULL;
   cq_documents *in;
   cq_document d;

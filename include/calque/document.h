@@ -18,10 +18,18 @@
  * - html: the visible text, without `<nav>`, `<aside>` and `<footer>`; title and language by `<title>` and `lang`
  * - trec: `<DOC> <DOCNO> ... </DOC>`
  * - parquet: a document per row, columns by name; a plain file, neither compressed nor standard input
+ * - docx, odt: Word's and LibreOffice's: a line per paragraph, rows of tables as in html, notes at the end; epub: its
+ *   pages, in their order, as html; pdf: the text of its pages, without heads and feet. Title, author and language are
+ *   the file's properties, or the first heading. A plugin reads them (calque-formats), pdf by poppler. An encrypted file
+ *   and a pdf without text, as a scan has none, are malformed
+ * - subtitles: SubRip and WebVTT: the cues' text, a line per sentence or more
+ * - mediawiki: a dump (pages-articles.xml): a document per article, with its id, title, address and text. Templates,
+ *   tables, references and files are dropped; redirects and other namespaces are left out, and a notice counts them
  *
- * Files may be compressed. Directories are walked in bytewise order of names, without hidden files; files with an
- * unknown extension are left out, counted and reported. A file `x.txt` given by its path has lines; in a directory, it
- * is one document.
+ * Files may be compressed, also with bzip2, for which there is a plugin. Directories are walked in bytewise order of
+ * names, without hidden files; a file with an unknown extension, or none, is one document if its bytes are text. Binary
+ * files, those in other formats, and those that need a missing plugin are left out, counted and reported. A file `x.txt`
+ * given by its path has lines; in a directory, it is one document.
  *
  * @threads A reader belongs to one thread at a time. */
 #ifndef CALQUE_DOCUMENT_H
@@ -62,6 +70,12 @@ typedef enum cq_document_format {
   CQ_DOCUMENTS_HTML,
   CQ_DOCUMENTS_TREC,
   CQ_DOCUMENTS_PARQUET,
+  CQ_DOCUMENTS_DOCX,
+  CQ_DOCUMENTS_ODT,
+  CQ_DOCUMENTS_EPUB,
+  CQ_DOCUMENTS_PDF,
+  CQ_DOCUMENTS_SUBTITLES,
+  CQ_DOCUMENTS_MEDIAWIKI,
 } cq_document_format;
 
 typedef struct cq_documents_options {
@@ -99,7 +113,7 @@ CQ_API void cq_documents_close(cq_documents *documents);
 
 /** The next document, borrowed until the next call; out->id.data is NULL after the last one. Empty texts are returned,
  * too. @errors CQ_ERR_FORMAT with file and line for a malformed document or an unknown format; CQ_ERR_LIMIT for a
- * document of more than 64 MiB (Markdown: 8); CQ_ERR_IO, CQ_ERR_MEMORY. An error ends reading. With skip_bad, malformed
+ * document of more than 64 MiB (Markdown: 8; a pdf: 256); CQ_ERR_UNSUPPORTED without the plugin, for a file that was named; CQ_ERR_IO, CQ_ERR_MEMORY. An error ends reading. With skip_bad, malformed
  * or too long documents and unknown or unreadable files are counted instead. */
 CQ_API CQ_MUST_USE cq_status cq_documents_next(cq_document *out, cq_documents *documents, cq_error *error);
 

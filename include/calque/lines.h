@@ -1,4 +1,4 @@
-/** @file Reads text files line by line in constant memory, plain or compressed (gzip, xz, Zstandard, recognized by
+/** @file Reads text files line by line in constant memory, plain or compressed (gzip, xz, Zstandard, bzip2, recognized by
  * content).
  *
  *      cq_lines *lines;

@@ -34,6 +34,13 @@ typedef struct cq_compression {
 extern const cq_compression cq_gzip, cq_zstandard, cq_zstandard_skippable, cq_xz;
 extern const cq_compression cq_deflate; /* HTTP's: zlib's format, or none around it; no file has it */
 
+/* bzip2 is a plugin (src/bzip2): its table of functions. */
+enum { CQ_BZIP2_PLUGIN_VERSION = 1 };
+typedef struct cq_bzip2_plugin {
+  int version; /* CQ_BZIP2_PLUGIN_VERSION */
+  const cq_compression *bzip2;
+} cq_bzip2_plugin;
+
 #define CQ_ENDS_TOO_EARLY "ends too early"
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/compression.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/plugin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,15 +34,10 @@ struct cq_input {
 
 static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_zstandard_skippable, &cq_xz};
 
-/* The first bytes of unsupported compressions ('?': a digit from 1), and the program that decompresses them. */
-static const struct {
-  const char *name, *begins, *tool;
-  size_t n;
-} refused[] = {
-    {"bzip2", "BZh?1AY&SY", "bzip2 -d", 10}, /* "BZh" alone may be text */
-    {"zip", "PK\3\4", "unzip", 4},
-};
-enum { LONGEST_BEGIN = 10 };
+static const char archive[] = "PK\3\4"; /* the first bytes of a zip archive */
+/* Those of bzip2 ('?': a digit from 1); "BZh" alone may be text. */
+#define BZIP2_BEGINS "BZh?1AY&SY"
+enum { LONGEST_BEGIN = sizeof BZIP2_BEGINS - 1 };
 
 /* Reads at least one byte into p; 0 at the end of the file. */
 static cq_status read_some(size_t *got, cq_input *in, void *p, size_t n, cq_error *error) {
@@ -73,9 +69,19 @@ static bool may_be_compressed(const cq_input *in) {
   bool may = false;
   for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
     may |= may_begin_with(in, compressions[i]->begins, compressions[i]->n_begins);
-  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-    may |= may_begin_with(in, refused[i].begins, refused[i].n);
-  return may;
+  return may || may_begin_with(in, archive, sizeof archive - 1) || may_begin_with(in, BZIP2_BEGINS, LONGEST_BEGIN);
+}
+
+static cq_status load_bzip2(cq_input *in, cq_error *error) {
+  const void *table;
+  cq_error why = {0};
+  if (cq_plugin_load(&table, "bzip2", CQ_BZIP2_PLUGIN_VERSION,
+                     "bzip2 needs calque's plugin for it (calque-formats; libbz2-dev to build it); or decompress the "
+                     "file first (bzip2 -d)",
+                     &why))
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, in->path, "%s", why.message);
+  in->compression = ((const cq_bzip2_plugin *)table)->bzip2;
+  return CQ_OK;
 }
 
 /* Looks at the first bytes, which stay in raw. */
@@ -88,15 +94,19 @@ static cq_status detect_compression(cq_input *in, cq_error *error) {
   }
   for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
     if (begins_with(in, compressions[i]->begins, compressions[i]->n_begins)) in->compression = compressions[i];
-  if (in->compression) return (in->state = in->compression->open()) ? CQ_OK : cq_fail_memory(error, in->path);
-  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-    if (!begins_with(in, refused[i].begins, refused[i].n)) continue;
-    return cq_fail_file(error, CQ_ERR_FORMAT, in->path,
-                        "is compressed with %s; calque reads gzip, xz, Zstandard and plain text: decompress it first "
-                        "(%s)",
-                        refused[i].name, refused[i].tool);
+  if (begins_with(in, BZIP2_BEGINS, LONGEST_BEGIN)) {
+    const cq_status status = load_bzip2(in, error);
+    if (status) return status;
   }
+  if (in->compression && !(in->state = in->compression->open())) return cq_fail_memory(error, in->path);
   return CQ_OK;
+}
+
+cq_status cq_input_refuse_archive(cq_input *in, cq_error *error) {
+  if (!begins_with(in, archive, sizeof archive - 1)) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_FORMAT, in->path,
+                      "is compressed with zip; calque reads gzip, bzip2, xz, Zstandard and plain text: decompress it "
+                      "first (unzip)");
 }
 
 static cq_status open_input_file(cq_input *in, const char *path, cq_error *error) {
@@ -113,6 +123,15 @@ static cq_status open_input_file(cq_input *in, const char *path, cq_error *error
 }
 
 cq_status cq_input_open(cq_input **out, const char *path, cq_error *error) {
+  cq_status status = cq_input_open_any(out, path, error);
+  if (!status && (status = cq_input_refuse_archive(*out, error))) {
+    cq_input_close(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+cq_status cq_input_open_any(cq_input **out, const char *path, cq_error *error) {
   *out = NULL;
   cq_input *in = cq_alloc_zeroed(sizeof *in);
   if (!in) return cq_fail_memory(error, path);
@@ -242,7 +261,7 @@ cq_byte_source cq_input_source(cq_input *input) {
 }
 
 size_t cq_compression_ending(const char *path) {
-  static const char *const endings[] = {".gz", ".xz", ".zst"};
+  static const char *const endings[] = {".gz", ".xz", ".zst", ".bz2"};
   const size_t n = strlen(path);
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     const size_t m = strlen(endings[i]);

@@ -1,4 +1,4 @@
-/* The bytes of a file, decompressed: plain, gzip, Zstandard or xz, recognized by their first bytes. Memory use is
+/* The bytes of a file, decompressed: plain, gzip, Zstandard, xz or (by a plugin) bzip2, recognized by their first bytes. Memory use is
  * constant.
  *
  *   cq_input_open(&in, "news.tsv.zst", &error);                 // "-" is standard input
@@ -12,8 +12,13 @@
 
 typedef struct cq_input cq_input;
 
-/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT for an unsupported compression (named). */
+/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT for a zip archive; CQ_ERR_UNSUPPORTED
+ * without the plugin for bzip2. */
 CQ_MUST_USE cq_status cq_input_open(cq_input **out, const char *path, cq_error *error);
+/* A zip archive, which is no error here, is its bytes. */
+CQ_MUST_USE cq_status cq_input_open_any(cq_input **out, const char *path, cq_error *error);
+/* Refuses what begins like a zip archive, as cq_input_open does. */
+CQ_MUST_USE cq_status cq_input_refuse_archive(cq_input *input, cq_error *error);
 void cq_input_close(cq_input *input);
 
 /* Reads up to n bytes; *got: how many, 0 at the end. After an error nothing more is read.
@@ -25,7 +30,7 @@ CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, s
 #define CQ_PEEK ((size_t)4096)
 CQ_MUST_USE cq_status cq_input_peek(cq_slice *out, cq_input *input, cq_error *error);
 
-/* Length of the extension ".gz", ".xz" or ".zst" of a path, ignoring case; 0: no such extension. */
+/* Length of the extension ".gz", ".xz", ".zst" or ".bz2" of a path, ignoring case; 0: no such extension. */
 size_t cq_compression_ending(const char *path);
 
 /* Whether it is compressed; NULL: it is plain. */

@@ -18,15 +18,17 @@
 
 enum { MAX_ENDINGS_TOLD = 8, MAX_SKIPS_TOLD = 5, LANGUAGE_BYTES = 1 << 16 }; /* of a text that identify it */
 
-static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl",   "json",
-                                      "text", "markdown", "html", "trec", "parquet", NULL};
+static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",       "jsonl",     "json",
+                                      "text", "markdown", "html", "trec",      "parquet",   "docx",
+                                      "odt",  "epub",     "pdf",  "subtitles", "mediawiki", NULL};
 
 #define O cq_documents_options
 static const cq_option option_rows[] = {
-    {CQ_CHOICE(O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
-               "format of the files; auto: by name, else by the first bytes; lines: one document per line; tsv, csv: "
-               "one per row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: "
-               "<DOC>; parquet: a row")},
+    {CQ_CHOICE(
+        O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
+        "format of the files; auto: by name, else by the first bytes; lines: one document per line; tsv, csv: "
+        "one per row, columns named by the first; jsonl, json: an object; text, markdown, html, docx, odt, epub, pdf, "
+        "subtitles: the file; trec: <DOC>; parquet: a row; mediawiki: an article of a dump")},
     {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "encoding of the files: windows-1252, Shift_JIS, UTF-16, ..."),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
@@ -71,8 +73,17 @@ static const cq_document_type *const types[] = {
     &cq_document_type_html,
     &cq_document_type_trec,
     &cq_document_type_parquet,
+    &cq_document_type_docx,
+    &cq_document_type_odt,
+    &cq_document_type_epub,
+    &cq_document_type_pdf,
+    &cq_document_type_subtitles,
+    &cq_document_type_mediawiki,
 };
 enum { N_TYPES = sizeof types / sizeof *types };
+
+/* Why files in a folder are left out. */
+typedef enum reason { BINARY, OTHER_FORMAT, NOT_UTF8, TOO_LARGE, UNREADABLE, NO_PLUGIN, REASONS } reason;
 
 /* A name that was not read, or not completely. */
 typedef struct unread {
@@ -101,9 +112,13 @@ struct cq_documents {
   uint64_t n_void;  /* files without any */
   uint64_t n_odd;   /* names that are no file, reported */
   uint64_t n_files[N_TYPES];
-  uint64_t n_left_out;
-  cq_builder left_out; /* the first few extensions of those, between blanks */
-  size_t n_endings;
+  struct {
+    uint64_t n;
+    cq_builder endings; /* the first few, between blanks */
+    size_t n_endings;
+  } left_out[REASONS];
+  const cq_document_type *counted; /* that of the last file in n_files; NULL: it is in none */
+  bool is_guessed;                 /* the file that is open is text by its first bytes only */
   bool is_over;
   uint64_t n_skipped;
   unread *unread;
@@ -151,7 +166,7 @@ void cq_documents_close(cq_documents *d) {
   cq_document_room_free(&d->room);
   cq_builder_free(&d->whole);
   cq_builder_free(&d->id);
-  cq_builder_free(&d->left_out);
+  for (int i = 0; i < REASONS; i++) cq_builder_free(&d->left_out[i].endings);
   for (size_t i = 0; i < d->n_unread; i++) cq_free(d->unread[i].name);
   cq_free(d->unread);
   cq_builder_free(&d->marked);
@@ -186,20 +201,37 @@ static bool begins_like(cq_slice bytes, const char *text) {
   return bytes.n >= n && !strncasecmp(bytes.data, text, n);
 }
 
-/* Subtitles (WebVTT, SubRip: a number, then a line of times), PDF, RTF: text whose lines are not sentences. */
-static bool is_other_format(cq_slice bytes) {
+/* WebVTT, or SubRip: a number, then a line of times. */
+static bool is_subtitles(cq_slice bytes) {
   size_t i = 0;
   while (i < bytes.n && bytes.data[i] >= '0' && bytes.data[i] <= '9') i++;
   const size_t n_digits = i;
   while (i < bytes.n && (bytes.data[i] == '\r' || bytes.data[i] == '\n')) i++;
   const bool is_subrip = n_digits && i > n_digits && bytes.n - i > 12 && bytes.data[i + 2] == ':' &&
                          bytes.data[i + 5] == ':' && (bytes.data[i + 8] == ',' || bytes.data[i + 8] == '.');
-  return is_subrip || begins_like(bytes, "WEBVTT") || begins_like(bytes, "%PDF-") || begins_like(bytes, "{\\rtf");
+  return is_subrip || begins_like(bytes, "WEBVTT");
+}
+
+/* An archive's first files say what it is: mimetype, which is stored as it is, or Office's; NULL: another one. */
+static const cq_document_type *type_of_archive(cq_slice bytes) {
+  static const struct {
+    const char *begins;
+    const cq_document_type *type;
+  } rows[] = {{"mimetypeapplication/vnd.oasis.opendocument.text", &cq_document_type_odt},
+              {"mimetypeapplication/epub+zip", &cq_document_type_epub},
+              {"word/document.xml", &cq_document_type_docx},
+              {"[Content_Types].xml", &cq_document_type_docx}};
+  for (; bytes.n; bytes.data++, bytes.n--)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+      if (cq_slice_begins(bytes, cq_slice_of(rows[i].begins))) return rows[i].type;
+  return NULL;
 }
 
 /* By its first bytes; NULL: it is not text, or of another format. */
 static const cq_document_type *type_of_bytes(cq_slice bytes) {
   if (bytes.n >= 4 && !memcmp(bytes.data, "PAR1", 4)) return &cq_document_type_parquet;
+  if (bytes.n >= 4 && !memcmp(bytes.data, "PK\3\4", 4)) return type_of_archive(bytes);
+  if (begins_like(bytes, "%PDF-")) return &cq_document_type_pdf;
   if (bytes.n && memchr(bytes.data, 0, bytes.n)) return NULL;
   if (begins_like(bytes, "\xEF\xBB\xBF")) bytes.data += 3, bytes.n -= 3;
   bytes = cq_slice_trimmed(bytes);
@@ -208,7 +240,9 @@ static const cq_document_type *type_of_bytes(cq_slice bytes) {
   if (after) bytes = cq_slice_trimmed((cq_slice){after + 1, bytes.n - (size_t)(after + 1 - bytes.data)});
   if (begins_like(bytes, "<doc>") || begins_like(bytes, "<doc ")) return &cq_document_type_trec;
   if (begins_like(bytes, "<!doctype html") || begins_like(bytes, "<html")) return &cq_document_type_html;
-  if (is_xml || is_other_format(bytes)) return NULL;
+  if (begins_like(bytes, "<mediawiki")) return &cq_document_type_mediawiki;
+  if (is_subtitles(bytes)) return &cq_document_type_subtitles;
+  if (is_xml || begins_like(bytes, "{\\rtf")) return NULL;
   const char *newline = bytes.n ? memchr(bytes.data, '\n', bytes.n) : NULL;
   const cq_slice line = {bytes.data, newline ? (size_t)(newline - bytes.data) : bytes.n};
   if (bytes.n && *bytes.data == '[') return &cq_document_type_json;
@@ -217,13 +251,36 @@ static const cq_document_type *type_of_bytes(cq_slice bytes) {
   return &cq_document_type_lines;
 }
 
-static void leave_out(cq_documents *d, const char *ending) {
-  char padded[20];
+static void leave_out(cq_documents *d, reason why) {
+  char ending[16], padded[20];
+  find_ending(ending, d->walk.files[d->next_file - 1].path);
   snprintf(padded, sizeof padded, " %s ", *ending ? ending : "none");
-  d->n_left_out++;
-  if (d->n_endings == MAX_ENDINGS_TOLD || (d->left_out.n && strstr(d->left_out.data, padded))) return;
-  cq_builder_text(&d->left_out, padded);
-  d->n_endings++;
+  cq_builder *endings = &d->left_out[why].endings;
+  d->left_out[why].n++;
+  if (d->left_out[why].n_endings == MAX_ENDINGS_TOLD || (endings->n && strstr(endings->data, padded))) return;
+  cq_builder_text(endings, padded + (endings->n > 0)); /* with one blank between */
+  d->left_out[why].n_endings++;
+}
+
+/* Whether text has characters that no text has. */
+static bool has_controls(cq_slice text) {
+  for (size_t i = 0; i < text.n; i++)
+    if ((unsigned char)text.data[i] < ' ' && !strchr("\t\n\v\f\r\x1b", text.data[i])) return true;
+  return text.n && memchr(text.data, 0, text.n);
+}
+
+/* For a file in a folder whose name says nothing: whether it is read, by its first bytes; else *why not. */
+static bool is_read(cq_document_type const **type, reason *why, cq_slice bytes, bool may_be_cut, bool is_utf8) {
+  const cq_document_type *found = *type;
+  *why = !found && !has_controls(bytes) ? OTHER_FORMAT : BINARY;
+  if (!found || found->is_binary || found->is_mapped || found == &cq_document_type_html ||
+      found == &cq_document_type_mediawiki)
+    return found;
+  const size_t bad = cq_utf8_invalid_at(bytes.data, bytes.n);
+  if (has_controls(bytes)) return false;
+  *why = NOT_UTF8;
+  if (found != &cq_document_type_subtitles) *type = &cq_document_type_text;
+  return !is_utf8 || bad == bytes.n || (may_be_cut && bytes.n - bad < 4);
 }
 
 /* The type for the requested format or the file extension; NULL: unknown. */
@@ -235,25 +292,34 @@ static const cq_document_type *type_of_name(const cq_documents *d, const cq_walk
                                                                                            : type;
 }
 
-static cq_status choose_type(const cq_document_type **type, const cq_documents *d, cq_input *input, cq_error *error) {
+/* *type NULL: the file is left out. */
+static cq_status choose_type(const cq_document_type **type, cq_documents *d, const cq_walked *file, cq_input *input,
+                             cq_error *error) {
   cq_slice bytes;
+  reason why;
   const cq_status status = cq_input_peek(&bytes, input, error);
   if (status) return status;
   const char *encoding = cq_encoding_marked(bytes);
+  const bool is_whole = bytes.n < CQ_PEEK;
   cq_builder decoded = {0};
   if (encoding && cq_decode_all(&decoded, bytes, encoding, error)) {
     cq_builder_free(&decoded);
     return CQ_ERR_MEMORY;
   }
-  *type = type_of_bytes(encoding ? (cq_slice){decoded.data, decoded.n} : bytes);
-  cq_builder_free(&decoded);
-  if (*type || d->o.encoding) {
-    if (!*type) *type = &cq_document_type_lines;
-    return CQ_OK;
+  if (encoding) bytes = cq_built(&decoded);
+  *type = type_of_bytes(bytes);
+  if (!*type && d->o.encoding && !file->is_inside) *type = &cq_document_type_lines;
+  if (file->is_inside && !is_read(type, &why, bytes, !is_whole, !d->o.encoding && !encoding)) {
+    *type = NULL;
+    leave_out(d, why);
   }
+  d->is_guessed = file->is_inside && *type == &cq_document_type_text;
+  cq_builder_free(&decoded);
+  if (*type || file->is_inside) return CQ_OK;
   return cq_fail_file(error, CQ_ERR_FORMAT, cq_input_path(input),
                       "is in no format of documents that calque reads: JSON lines, JSON, CSV, TSV, text, Markdown, "
-                      "HTML, TREC or Parquet (the format lines takes any text)");
+                      "HTML, DOCX, ODT, EPUB, PDF, subtitles, MediaWiki, TREC or Parquet (the format lines takes any "
+                      "text)");
 }
 
 /* --- opening the next file --- */
@@ -371,12 +437,12 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
                             d->type->name);
     return status ? status : d->type->open(&d->state, &d->file, error);
   }
-  status = cq_text_source(&source, input, encoding_of(d, input, file), error);
+  if (!d->type->is_binary) status = cq_text_source(&source, input, encoding_of(d, input, file), error);
   if (status) return status;
   if (d->type->most_bytes) {
     status = close_source(&source, read_whole(d, &source, error));
-    if (!status) status = check_whole(d, error);
-    if (!status)
+    if (!status && !d->type->is_binary) status = check_whole(d, error);
+    if (!status && !d->type->is_binary)
       d->file.bytes.n = mend_line_ends(&(line_ends){0}, (char *)(uintptr_t)d->file.bytes.data, d->file.bytes.n);
   } else {
     status = open_lines(d, &source, error);
@@ -429,6 +495,10 @@ static cq_status take_failure(cq_documents *d, const cq_walked *file, const cq_d
   return note_unread(d, why, is_told, is_directory, error);
 }
 
+static void count_file(cq_documents *d, int n) {
+  for (int i = 1; i < N_TYPES; i++) d->n_files[i] += d->counted && types[i] == d->counted ? (uint64_t)n : 0;
+}
+
 static cq_status open_next_file(cq_documents *d, cq_error *error) {
   const cq_walked *file = &d->walk.files[d->next_file++];
   char ending[16];
@@ -437,19 +507,19 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
   const cq_document_type *type = type_of_name(d, file, ending);
   cq_status status = name_documents(d, file, error);
   if (status) return status;
+  d->is_guessed = !type && file->is_inside, d->counted = NULL;
   if (file->failure) return take_failure(d, file, type, error);
-  if (!type && file->is_inside) {
-    leave_out(d, ending);
-    return CQ_OK;
-  }
-  status = cq_input_open(&input, file->path, error);
+  status = cq_input_open_any(&input, file->path, error);
   if (status) return status;
-  if (!type && (status = choose_type(&type, d, input, error))) {
+  if (!type) status = choose_type(&type, d, file, input, error);
+  if (!status && type && !type->is_binary) status = cq_input_refuse_archive(input, error);
+  if (status || !type) {
     cq_input_close(input);
     return status;
   }
   if (d->o.whole && !d->o.format && type == &cq_document_type_lines) type = &cq_document_type_text;
-  for (int i = 1; i < N_TYPES; i++) d->n_files[i] += types[i] == type;
+  d->counted = type;
+  count_file(d, 1);
   d->type = type, d->was_read = false, d->n_found = 0;
   status = open_type(d, input, file, error);
   if (status) close_file(d);
@@ -458,9 +528,11 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
 
 /* --- what is reported --- */
 
-/* "12 files: 10 of markdown, 2 of html; 3 left out ( .png )". */
+/* "read as markdown (10 files), html (2 files); left out files: 3 binary (.png none)". */
 static void tell_formats(cq_documents *d) {
-  char text[400];
+  static const char *const what[REASONS] = {"binary",    "of other formats", "not in UTF-8",
+                                            "too large", "unreadable",       "that need a plugin"};
+  char text[1000], shown[120];
   size_t n = 0;
   const char *before = "read as ";
   if (!d->o.notice) return;
@@ -470,9 +542,14 @@ static void tell_formats(cq_documents *d) {
                           (unsigned long long)d->n_files[i], d->n_files[i] == 1 ? "" : "s");
     before = ", ";
   }
-  if (d->n_left_out && !d->left_out.failed)
-    n += (size_t)snprintf(text + n, sizeof text - n, "%sleft out %llu file%s with other endings:%.120s", n ? "; " : "",
-                          (unsigned long long)d->n_left_out, d->n_left_out == 1 ? "" : "s", d->left_out.data);
+  before = n ? "; left out files: " : "left out files: ";
+  for (int i = 0; i < REASONS; i++) {
+    const cq_slice endings = cq_slice_trimmed(cq_built(&d->left_out[i].endings));
+    if (!d->left_out[i].n) continue;
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%llu %s (%.120s)", before, (unsigned long long)d->left_out[i].n,
+                          what[i], cq_slice_copy(shown, sizeof shown, endings));
+    before = ", ";
+  }
   if (n) d->o.notice(d->o.notice_context, text);
 }
 
@@ -579,8 +656,31 @@ bool cq_documents_rewind(cq_documents *d) {
   return true;
 }
 
+/* Leaves out a file of a folder that needs a plugin, or that was taken for text, and is none; false: neither. */
+static bool leaves_out(cq_status *status, cq_documents *d, cq_error *why) {
+  if (d->next_file == 0 || !d->walk.files[d->next_file - 1].is_inside) return false;
+  const bool is_no_text =
+      d->is_guessed && (*status == CQ_ERR_FORMAT || *status == CQ_ERR_LIMIT || *status == CQ_ERR_IO);
+  if (*status != CQ_ERR_UNSUPPORTED && !is_no_text) return false;
+  const reason because = *status == CQ_ERR_UNSUPPORTED       ? NO_PLUGIN
+                         : *status == CQ_ERR_LIMIT           ? TOO_LARGE
+                         : *status == CQ_ERR_IO              ? UNREADABLE
+                         : strstr(why->message, "not UTF-8") ? NOT_UTF8
+                                                             : BINARY;
+  if (because >= UNREADABLE && !d->left_out[because].n) CQ_NOTIFY(&d->o, "left out: %s", why->message);
+  leave_out(d, because);
+  count_file(d, -1);
+  close_file(d);
+  *status = because >= UNREADABLE ? note_unread(d, "cannot be read", true, false, why) : CQ_OK;
+  return true;
+}
+
 /* Counts and skips malformed input: a document, or the rest of its file. */
 static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *why) {
+  if (*status && leaves_out(status, d, why)) {
+    *found = false;
+    return;
+  }
   if (!d->o.skip_bad || (*status != CQ_ERR_FORMAT && *status != CQ_ERR_LIMIT && *status != CQ_ERR_IO)) return;
   tell_skipped(d, why);
   const bool is_broken = d->file.is_broken || (d->file.lines && cq_lines_broken(d->file.lines));

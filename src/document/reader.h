@@ -78,6 +78,7 @@ typedef struct cq_document_type {
   const char *endings; /* file extensions, separated by blanks; "": recognized only by a file's first bytes */
   bool is_one;         /* the file is one document */
   bool resumes;        /* reading continues after a malformed document, unless the reader sets is_broken */
+  bool is_binary;      /* its bytes are not text */
   bool is_mapped;      /* the format opens the path itself, because it reads from the end */
   size_t most_bytes;   /* maximum size of a file that is read as a whole; 0: no limit, read line by line */
   /* Formats of records: makes the reader's state; NULL: no state. */
@@ -89,7 +90,8 @@ typedef struct cq_document_type {
 
 extern const cq_document_type cq_document_type_lines, cq_document_type_tsv, cq_document_type_csv,
     cq_document_type_jsonl, cq_document_type_json, cq_document_type_text, cq_document_type_markdown,
-    cq_document_type_html, cq_document_type_trec, cq_document_type_parquet;
+    cq_document_type_html, cq_document_type_trec, cq_document_type_parquet, cq_document_type_docx, cq_document_type_odt,
+    cq_document_type_epub, cq_document_type_pdf, cq_document_type_subtitles, cq_document_type_mediawiki;
 
 /* Takes a JSON object's members: roles, and the others as metadata. has_text: the text is one of them; otherwise it
  * comes from elsewhere. */

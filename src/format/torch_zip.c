@@ -434,7 +434,8 @@ static cq_status read_archive(cq_safetensors *file, cq_error *error) {
                         "older than PyTorch 1.6; save it again, best as safetensors");
   if (file->mapping.n < 4 || memcmp(bytes, "PK\3\4", 4) != 0)
     return cq_fail_byte(error, CQ_ERR_FORMAT, file->path, 0, "not a file that torch.save wrote");
-  cq_status status = cq_zip_read(&entries, &m.n_entries, &file->arena, bytes, file->mapping.n, file->path, error);
+  cq_status status =
+      cq_zip_read(&entries, &m.n_entries, &file->arena, bytes, file->mapping.n, false, file->path, error);
   if (status) return status;
   m.entries = entries;
   for (size_t i = 0; i < m.n_entries && !m.p; i++) {

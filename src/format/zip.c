@@ -13,6 +13,7 @@
 struct zip {
   const unsigned char *bytes;
   size_t n;
+  bool takes_deflated;
   const char *path;
   cq_error *error;
 };
@@ -83,24 +84,26 @@ static cq_status read_zip_entry(cq_zip_entry *out, uint64_t *at, const struct zi
   uint64_t *fields[3] = {&size, &packed, &header};
   widen_zip64(fields, p + 46 + name_n, extra_n);
   int shown = name_n < 200 ? (int)name_n : 200;
-  if (method != 0 || flags & 1)
+  out->is_deflated = method == 8 && z->takes_deflated;
+  if ((method != 0 && !out->is_deflated) || flags & 1)
     return cq_fail_byte(z->error, CQ_ERR_UNSUPPORTED, z->path, *at, "entry '%.*s' is %s, expected stored bytes", shown,
                         out->name.data, flags & 1 ? "encrypted" : "compressed");
   const unsigned char *local = find_zip_record(z, header, 30, 0x04034B50);
   if (!local) return fail_zip(z, *at, "an entry's header is not where the directory says");
   uint64_t data = header + 30 + read_zip_number(local + 26, 2) + read_zip_number(local + 28, 2);
-  if (size != packed || data > z->n || size > z->n - data)
+  if ((size != packed && !out->is_deflated) || data > z->n || packed > z->n - data)
     return cq_fail_byte(z->error, CQ_ERR_FORMAT, z->path, *at, "entry '%.*s' does not fit into the file", shown,
                         out->name.data);
   out->data = z->bytes + data;
-  out->n = (size_t)size;
+  out->n = (size_t)packed;
+  out->n_unpacked = (size_t)size;
   *at += 46 + name_n + extra_n + comment_n;
   return CQ_OK;
 }
 
 cq_status cq_zip_read(cq_zip_entry **entries, size_t *n_entries, cq_arena *arena, const unsigned char *bytes, size_t n,
-                      const char *path, cq_error *error) {
-  struct zip z = {bytes, n, path, error};
+                      bool takes_deflated, const char *path, cq_error *error) {
+  struct zip z = {bytes, n, takes_deflated, path, error};
   uint64_t at = 0, n_records = 0;
   cq_status status = find_directory(&at, &n_records, &z);
   if (status) return status;

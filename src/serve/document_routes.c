@@ -193,7 +193,13 @@ static bool take_format(cq_document_format *out, serve_request *r, const serve_m
               {"text/x-markdown", CQ_DOCUMENTS_MARKDOWN},
               {"text/html", CQ_DOCUMENTS_HTML},
               {"application/xhtml+xml", CQ_DOCUMENTS_HTML},
-              {"application/vnd.apache.parquet", CQ_DOCUMENTS_PARQUET}};
+              {"application/vnd.apache.parquet", CQ_DOCUMENTS_PARQUET},
+              {"application/vnd.openxmlformats-officedocument.wordprocessingml.document", CQ_DOCUMENTS_DOCX},
+              {"application/vnd.oasis.opendocument.text", CQ_DOCUMENTS_ODT},
+              {"application/epub+zip", CQ_DOCUMENTS_EPUB},
+              {"application/pdf", CQ_DOCUMENTS_PDF},
+              {"application/x-subrip", CQ_DOCUMENTS_SUBTITLES},
+              {"text/vtt", CQ_DOCUMENTS_SUBTITLES}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     *out = rows[i].format;
     if (!strcmp(rows[i].type, type->type)) return true;

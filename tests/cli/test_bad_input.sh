@@ -16,14 +16,15 @@ check() {
   absent out
 }
 
-# Other compressions are named; text that only begins like one is text.
+# Archives are named, as is bzip2 where its plugin is missing; text that only begins like one is text.
 printf 'BZh91AY&SY\x01\x02' >text.bz2
 printf 'PK\x03\x04\x14\x00' >text.zip
-for file in text.bz2:bzip2 text.zip:zip; do
-  expect 1 $encode ${file%:*}
-  stderr_has "${file%:*}: is compressed with ${file#*:}; calque reads gzip, xz, Zstandard and plain text: decompress it first"
-  check
-done
+expect 1 $encode text.zip
+stderr_has "text.zip: is compressed with zip; calque reads gzip, bzip2, xz, Zstandard and plain text: decompress it first"
+check
+expect 1 $encode text.bz2
+grep -q 'text.bz2: \(byte .*: broken bzip2 stream: ends too early\|bzip2 needs calque.s plugin for it\)' stderr || fail "bzip2 is not named"
+check
 printf 'BZh9 is a plate\n' >plate.txt
 expect 0 $encode plate.txt
 rm out.npy

@@ -26,7 +26,7 @@ expect 1 data documents bad.jsonl
 stderr_has "bad.jsonl:1: \"text\" is neither a string nor a whole number"
 expect 1 data documents nowhere
 stderr_has "nowhere: there is no such file or directory"
-expect 2 data documents --format pdf docs
+expect 2 data documents --format doc docs
 printf 'sch\xF6n und gr\xFC\xDF dich, mein lieber Freund aus K\xF6ln\n' >latin.txt
 expect 1 data documents latin.txt
 stderr_has "latin.txt:1: not UTF-8"
@@ -70,5 +70,14 @@ stderr_has "names.csv: no document in it"
 stderr_has "skipped: mac.csv:4: 3 columns, the first row has 2"
 stderr_has "1 document, file or folder was skipped"
 expect 1 data documents mac.csv
+
+# The format by name, where the first bytes do not tell; what a dump has that is no document is counted.
+printf 'cue\n00:01.000 --> 00:02.000\nHello.\n' >cues.txt
+expect 0 data documents --language none --format subtitles cues.txt
+printf '{"id": "cues.txt", "text": "Hello."}\n' | same - stdout
+printf '<!-- a dump -->\n<mediawiki>\n<page>\n<title>A</title>\n<ns>0</ns>\n<id>1</id>\n<text>[[b|c]]</text>\n</page>\n<page>\n<ns>1</ns>\n</page>\n' >dump.txt
+expect 0 data documents --language none --format mediawiki dump.txt
+printf '{"id": "1", "title": "A", "text": "c"}\n' | same - stdout
+stderr_has "dump.txt: left out: redirects: 0, pages that are no articles: 1"
 
 finish

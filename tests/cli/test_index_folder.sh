@@ -107,8 +107,8 @@ stderr_has "the index has 7"
 cut -f 2 "$tmp/stdout" | sort >ids
 printf '%s\n' 'C# 100%.md' 't.csv#9.md' 't.csv#x#9.md' t.csv%{23,2523}{9.md,x#9.md} | sort | same - ids
 
-# What is there, but cannot be read as a file, keeps what the index has of it, with a line that names it; what is gone
-# goes.
+# What is there, but cannot be read as a file, keeps what the index has of it, with a line that names it, once if it is left
+# out; what is gone goes.
 mkdir odd odd/site away
 printf 'A hen.\n' >away/hen.txt
 ln -s ../away/hen.txt odd/hen.txt && ln -s ../away odd/far.away
@@ -123,8 +123,13 @@ for changes in "added 0 documents, the index has 7" "nothing changed, the index 
   expect 0 search odd "a dog"
   stderr_has "$changes"
   for line in "odd/hen.txt is a link to something that is not there" "odd/fox.md is neither a file nor a folder" \
-    "odd/pig.txt is a link to something that is not there" \
-    "odd/far.away is a link to something that is not there; what the index has of it is kept" \
+    "odd/pig.txt is a link to something that is not there"; do
+    case $changes in
+      added*) stderr_has "$(realpath odd)${line#odd}" ;;
+      *) grep -q "${line#odd}" "$tmp/stderr" && fail "it is told again" ;;
+    esac
+  done
+  for line in "odd/far.away is a link to something that is not there; what the index has of it is kept" \
     "odd/t.csv is a folder; what the index has of it is kept"; do
     stderr_has "$(realpath odd)${line#odd}"
   done
@@ -195,13 +200,21 @@ for round in changed unchanged fresh; do
   for i in 1 2 3 4; do [ -s found.$i ] || fail "$round: search $i found nothing"; done
 done
 
-# An index of another version, or a damaged one, is rebuilt. A file without documents is named each time.
+# An index of another version, or a damaged one, is rebuilt. A file without documents, and how many are
+# left out, is told once, and again when it changes.
 rm exports/[0-9]*.txt
 printf 'id,text\n' >exports/none.csv
-for i in 1 2; do
-  expect 0 search exports "a sheep"
-  stderr_has "exports/none.csv: no document in it"
-done
+printf 'a\0' >exports/one.bin
+expect 0 search exports "a sheep"
+stderr_has "exports/none.csv: no document in it"
+stderr_has "left out files: 1 binary (.bin)"
+expect 0 search exports "a sheep"
+grep -q "none.csv\|left out" "$tmp/stderr" && fail "what is left out is told again"
+printf 'a\0' >exports/two.bin
+expect 0 search exports "a sheep"
+stderr_has "left out files: 2 binary (.bin)"
+stderr_has "nothing changed"
+grep -q "none.csv" "$tmp/stderr" && fail "what is left out is told again"
 expect_rebuilt() { # what is wrong
   expect 0 search exports "a sheep"
   stderr_has "$1"

@@ -48,12 +48,13 @@ static int run_documents(const cli_call *call) {
 
 const cli_command cli_data_documents = {
     .name = "documents",
-    .summary = "JSON, CSV, TSV, text, Markdown, HTML, TREC or Parquet documents, or a folder of them, to JSON lines",
+    .summary = "documents of any format (text, HTML, PDF, DOCX, CSV, ...), or a folder of them, to JSON lines",
     CLI_ARGUMENTS("[FILE|FOLDER...]", 0, -1),
-    .description = "Prints each document as a JSON object on a line: id, title, text, url, language, and its metadata. "
-                   "This is what 'calque index add' would add. Files may be compressed (gzip, xz, Zstandard); without "
-                   "one, or for \"-\", standard "
-                   "input is read.",
+    .description =
+        "Prints each document as a JSON object on a line: id, title, text, url, language, and its metadata. "
+        "This is what 'calque index add' would add. Files may be compressed (gzip, bzip2, xz, Zstandard); without "
+        "one, or for \"-\", standard "
+        "input is read.",
     .example = "calque data documents handbook/ news.csv.zst > documents.jsonl",
     CLI_GROUP(&cq_group_documents),
     .run = run_documents,

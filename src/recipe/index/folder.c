@@ -26,8 +26,9 @@
 
 enum { MAX_PATH = 4096, PLACE = MAX_PATH + 8, WAIT_NS = 100000000 };
 /* Endings of an index's place while it is rebuilt, which no folder's place in the cache has. */
-#define FRESH "%%new"
-#define OLD   "%%old"
+#define FRESH    "%%new"
+#define OLD      "%%old"
+#define REPORTED "reported" /* the file of an index with the notices of the last reading */
 
 typedef struct indexed_folder {
   const char *path, *place; /* absolute; the index's */
@@ -65,7 +66,7 @@ static const char *beside(char out[PLACE], const char *place, const char *ending
 static bool is_of_index(const char *name) {
   static const char *const names[] = {
       "manifest.json", "lock",     "documents-", "passages-", "vectors-", "checks-", "deleted-",
-      "approximate-",  "hubness-", "queries-",   "words-",    ".",        NULL};
+      "approximate-",  "hubness-", "queries-",   "words-",    REPORTED,   ".",       NULL};
   const char *const *known = names;
   while (*known && strncmp(name, *known, strlen(*known)) != 0) known++;
   return *known && (**known != '.' || !strcmp(name, ".") || !strcmp(name, ".."));
@@ -146,9 +147,42 @@ static cq_status open_as_asked(cq_index **out, const indexed_folder *f, cq_error
   return status || cq_index_encoder(&encoder, *out, NULL) != CQ_ERR_ARGUMENT ? status : CQ_ERR_ARGUMENT;
 }
 
+/* --- notices: each is told once, and those of the last reading are kept in the index --- */
+
+typedef struct notices {
+  const indexed_folder *f;
+  char path[PLACE + 16];
+  cq_slice before; /* told by the last reading, a line each */
+  cq_builder now;
+} notices;
+
+static notices begin_notices(const indexed_folder *f, const char *place) {
+  notices n = {.f = f};
+  snprintf(n.path, sizeof n.path, "%s/" REPORTED, place);
+  if (cq_file_read(&n.before, n.path, NULL)) n.before = (cq_slice){0};
+  return n;
+}
+
 static void keep_notice(void *context, const char *text) {
-  FILE *notices = context;
-  fprintf(notices, "%s\n", text);
+  cq_builder_printf(context, "%s\n", text);
+}
+
+/* What the index keeps of files that cannot be read is told each time. */
+static void take_notice(void *context, const char *text) {
+  notices *n = context;
+  const size_t length = strlen(text);
+  bool is_new = true;
+  keep_notice(&n->now, text);
+  for (const char *at = n->before.data; at && is_new && (at = strstr(at, text)); at++)
+    is_new = (at > n->before.data && at[-1] != '\n') || at[length] != '\n';
+  if (is_new || strstr(text, "; what the index has of it is kept")) tell_folder(n->f, "%s", text);
+}
+
+static void end_notices(notices *n, bool is_complete) {
+  if (is_complete && !n->now.failed && !cq_slice_equal(n->before, cq_built(&n->now)))
+    (void)!cq_file_write(n->path, cq_built(&n->now).data, n->now.n, NULL);
+  cq_builder_free(&n->now);
+  cq_free((void *)n->before.data);
 }
 
 typedef enum state {
@@ -161,21 +195,20 @@ typedef enum state {
 static state compare(const indexed_folder *f) {
   cq_index_changes changes;
   cq_index *index = NULL;
-  char *text = NULL;
-  size_t n;
+  cq_builder heard = {0};
   state s = UNUSABLE;
   if (access(f->place, F_OK) == 0 && !open_as_asked(&index, f, NULL) && !cq_index_check(index, f->ctx, NULL)) {
-    FILE *notices = open_memstream(&text, &n);
-    const cq_status status = notices ? mirror(&changes, f, index, keep_notice, notices, 1, NULL) : CQ_ERR_MEMORY;
-    if (notices) fclose(notices);
+    const cq_status status = mirror(&changes, f, index, keep_notice, &heard, 1, NULL);
     s = !status ? CURRENT : status == CQ_ERR_ARGUMENT && cq_index_size(index) ? CHANGED : UNUSABLE;
   }
   if (s == CURRENT) {
-    for (char *line = text, *end; line && (end = strchr(line, '\n')); line = end + 1)
-      *end = '\0', tell_folder(f, "%s", line);
+    notices n = begin_notices(f, f->place);
+    for (char *line = heard.data, *end; line && (end = strchr(line, '\n')); line = end + 1)
+      *end = '\0', take_notice(&n, line);
+    end_notices(&n, !heard.failed);
     if (f->watch->read) f->watch->read(f->watch->context, index, &changes);
   }
-  free(text);
+  cq_builder_free(&heard);
   cq_index_free(index);
   return s;
 }
@@ -190,7 +223,9 @@ static cq_status read_folder(const char *place, const indexed_folder *f, const c
   if (!creating.model) creating.model = CQ_DEFAULT_MODEL;
   cq_status status = access(place, F_OK) != 0 ? cq_index_create(place, &creating, error) : CQ_OK;
   if (!status) status = cq_index_open(&index, place, o, error);
-  if (!status) status = mirror(&changes, f, index, o->notice, o->notice_context, 0, error);
+  notices n = begin_notices(f, place);
+  if (!status) status = mirror(&changes, f, index, take_notice, &n, 0, error);
+  end_notices(&n, !status);
   if (!status && f->watch->read) f->watch->read(f->watch->context, index, &changes);
   cq_index_free(index);
   return status;
