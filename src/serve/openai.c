@@ -19,7 +19,7 @@ static void prepare_embeddings(serve_request *r) {
   json_t *body = serve_body_json(r);
   embeddings *e = calloc(1, sizeof *e);
   int format = 0;
-  serve_input_options o = {.takes_ids = true};
+  serve_input_options o = {.takes_ids = true, .is_openai = true};
   r->state = e, r->state_free = free;
   if (!e && body) serve_fail_memory(r);
   if (e && body && serve_get_choice(&format, r, body, "encoding_format", formats) &&
@@ -84,7 +84,8 @@ static void prepare_model(serve_request *r) {
 const serve_route serve_openai_routes[] = {
     {"POST", "/v1/embeddings", SERVE_OPENAI, 0, prepare_embeddings, answer_embeddings,
      .summary = "Vectors of texts, of length 1, as OpenAI's interface gives them",
-     .body = "{\"input\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"
+     .body = "{\"input\":{\"description\":\"a string, a list of strings, or, with --token-ids, token ids or a list of "
+             "lists of them\"},"
              "\"model\":{\"type\":\"string\",\"description\":\"ignored: there is one model\"},"
              "\"encoding_format\":{\"enum\":[\"float\",\"base64\"]},"
              "\"dimensions\":{\"type\":\"integer\",\"description\":\"keep only the first ones\"},"

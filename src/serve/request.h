@@ -13,6 +13,7 @@
 #include "base/json_writer.h"
 #include "serve/metrics.h"
 #include "serve/queue.h"
+#include "serve/token_table.h"
 
 #include <jansson.h>
 
@@ -38,6 +39,8 @@ typedef struct serve_shared {
   serve_queue *queue; /* NULL: works are not submitted (a fuzz target) */
   serve_metrics *metrics;
   bool writable;
+  serve_token_kind token_kind; /* what OpenAI's routes take token ids for */
+  serve_token_table tokens;
   atomic_uint_fast64_t healthy_ms; /* when a health check last succeeded; 0: never */
 } serve_shared;
 

@@ -1,6 +1,7 @@
 /* Tokenizes the texts of a request into the sequences of its work, within the limits of one request. */
 #include "serve/request_input.h"
 
+#include "base/utf8.h"
 #include "calque/embedding.h"
 
 #include <inttypes.h>
@@ -66,10 +67,48 @@ static bool add_string(serve_request *r, const json_t *value, const char *field,
   return serve_add_text(r, (cq_slice){json_string_value(value), json_string_length(value)}, field, place, o);
 }
 
+/* Whether the i-th of a list's ids is below n_ids; false: the request has failed. */
+static bool get_id(size_t *out, serve_request *r, const json_t *list, size_t i, int64_t n_ids, const char *field,
+                   const char *place) {
+  const json_t *id = json_array_get(list, i);
+  *out = (size_t)json_integer_value(id);
+  return (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) < n_ids) ||
+         serve_fail(r, SERVE_INVALID, field, "token %zu of %s is not a whole number from 0 to %" PRId64, i, place,
+                    n_ids - 1);
+}
+
+/* Appends the text of another tokenizer's ids. A list may end within a character, which becomes U+FFFD. */
+static bool add_decoded(serve_request *r, const json_t *list, const char *field, const char *place,
+                        const serve_input_options *o) {
+  const serve_token_table *t = &r->shared->tokens;
+  cq_builder bytes = {0}, text = {0};
+  bool is_fine = true;
+  for (size_t i = 0, id; is_fine && i < json_array_size(list); i++)
+    if ((is_fine = get_id(&id, r, list, i, (int64_t)t->n, field, place)))
+      cq_builder_slice(&bytes, serve_token_bytes(t, id));
+  uint32_t code;
+  for (cq_slice rest = cq_built(&bytes); is_fine && cq_utf8_next(&code, &rest);) {
+    char character[4];
+    cq_builder_bytes(&text, character, cq_utf8_encode(character, code));
+  }
+  if (is_fine && (bytes.failed || text.failed)) is_fine = serve_fail_memory(r);
+  if (is_fine) is_fine = serve_add_text(r, cq_built(&text), field, place, o);
+  cq_builder_free(&bytes);
+  cq_builder_free(&text);
+  return is_fine;
+}
+
 /* Appends ids as one sequence; longer ones are treated like texts, but have no special tokens to keep. */
 static bool add_ids(serve_request *r, const json_t *list, const char *field, const char *place,
                     const serve_input_options *o) {
   const size_t n = json_array_size(list), max = r->model->max_tokens;
+  const serve_token_kind kind = o->is_openai ? r->shared->token_kind : SERVE_TOKENS_OWN;
+  if (kind == SERVE_TOKENS_REFUSED)
+    return serve_fail(r, SERVE_INVALID, field,
+                      "%s has token ids, of a tokenizer that the server does not know: send texts (LangChain: "
+                      "check_embedding_ctx_length=False), or start the server with --token-ids",
+                      place);
+  if (kind != SERVE_TOKENS_OWN) return add_decoded(r, list, field, place, o);
   const int64_t n_ids = cq_encoder_vocab_size(r->model->encoder);
   if (!begin_work(r, o)) return false;
   serve_work *w = r->work;
@@ -89,11 +128,9 @@ static bool add_ids(serve_request *r, const json_t *list, const char *field, con
   bool is_fine = ids && starts;
   if (!is_fine) serve_fail_memory(r);
   for (size_t i = 0; is_fine && i < kept; i++) {
-    const json_t *id = json_array_get(list, first + i);
-    ids[i] = (int32_t)json_integer_value(id);
-    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= n_ids)
-      is_fine = serve_fail(r, SERVE_INVALID, field, "token %zu of %s is not a whole number from 0 to %" PRId64,
-                           first + i, place, n_ids - 1);
+    size_t id;
+    is_fine = get_id(&id, r, list, first + i, n_ids, field, place);
+    ids[i] = (int32_t)id;
   }
   for (size_t s = 0; is_fine && s <= n_sequences; s++) starts[s] = s * room < kept ? s * room : kept;
   cq_error error = {0};

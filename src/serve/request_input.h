@@ -10,8 +10,9 @@ typedef struct serve_input_options {
   serve_on_long on_long;
   const char *prompt_name;
   bool keeps_end;        /* of a text that is truncated, instead of its beginning */
-  bool takes_ids;        /* lists of numbers are token ids, used as they are */
-  const char *ids_model; /* the model that they are of, as the client names it; NULL: the served one */
+  bool takes_ids;        /* lists of numbers are token ids */
+  bool is_openai;        /* they are what --token-ids says; otherwise the model's own, used as they are */
+  const char *ids_model; /* the model that own ids are of, as the client names it; NULL: the served one */
 } serve_input_options;
 
 /* Appends a field's contents to request->work: a string, a list of strings or, with takes_ids, a list of token ids or

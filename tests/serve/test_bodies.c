@@ -26,7 +26,7 @@ static const struct call {
      "/v1/embeddings",
      "{\"input\": [\"a river\", \"b\"], \"encoding_format\": \"float\", \"dimensions\": 4, \"on_long\": \"window\"}",
      false,
-     {{"input", "I!"}, {"encoding_format", "s"}, {"dimensions", "i"}, {"on_long", "s"}, {"prompt_name", "s"}}},
+     {{"input", "T!"}, {"encoding_format", "s"}, {"dimensions", "i"}, {"on_long", "s"}, {"prompt_name", "s"}}},
     {"POST",
      "/embed",
      "{\"inputs\": [[3, 4], [5]], \"normalize\": true, \"truncate\": false, \"dimensions\": 2}",

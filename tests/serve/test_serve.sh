@@ -269,6 +269,25 @@ stop
 expect 1 serve --model "$TEACHER" --port 0 --task clustering
 stderr_has "there are retrieval.query, retrieval.passage, text-matching"
 
+# Token ids of OpenAI's models need the table that says what they are.
+expect 2 serve --model "$TEACHER" --port 0 --token-ids cl100k
+stderr_has "--token-ids cl100k or o200k needs --token-table FILE"
+expect 2 serve --model "$TEACHER" --port 0 --token-ids own --token-table "$tmp/table"
+expect 1 serve --model "$TEACHER" --port 0 --token-ids o200k --token-table "$tmp/table"
+stderr_has "$tmp/table: cannot open"
+printf 'IQ== 0\nIg== 2\n' >"$tmp/table"
+expect 1 serve --model "$TEACHER" --port 0 --token-ids o200k --token-table "$tmp/table"
+stderr_has "$tmp/table:2: the id is '2', expected 1"
+awk 'BEGIN { for (i = 0; i < 100256; i++) print "YSBy " i }' >"$tmp/table" # "a r"
+start --token-ids cl100k --token-table "$tmp/table"
+ask POST /v1/embeddings '{"input": "a ra r"}'; is 200; body_of_answer >"$tmp/alone"
+ask POST /v1/embeddings '{"input": [[9906, 1917]]}'; is 200; body_of_answer | cmp - "$tmp/alone"
+ask POST /v1/embeddings '{"input": [[9906, 100257]]}'; is 400; has "from 0 to 100255"
+stop
+start
+ask POST /v1/embeddings '{"input": [[9906, 1917]]}'; is 400; has "check_embedding_ctx_length=False"
+stop
+
 # A server whose first text has no token. A static model has no special tokens, so its vector is zeros.
 TEACHER=$SOURCE/tests/golden/models/static-mean
 start
