@@ -61,7 +61,7 @@ static void check_answer(const serve_request *r) {
   if (r->constant || r->content_type || r->code == 304) return;
   json_t *json = json_loadb(r->answer.data, r->answer.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
   CHECK(json);
-  CHECK(r->code == 200 || json_object_get(json, "error"));
+  CHECK(r->code == 200 || json_object_get(json, r->route->style == SERVE_COHERE ? "message" : "error"));
   json_decref(json);
 }
 

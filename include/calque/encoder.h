@@ -174,6 +174,14 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_encode_ids(float *out, const cq_encoder 
 /** A token's text, borrowed, without the marker for its position in a word, and whether it is special (may be NULL).
  * False: unknown id. */
 CQ_API bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, int32_t id);
+/** The text of ids, words separated by blanks as the tokenizer marks them, without special tokens; other normalized forms
+ * than the original's stay. `*out` is released with cq_free().
+ * @errors CQ_ERR_ARGUMENT for an id outside the vocabulary; CQ_ERR_UNSUPPORTED without a tokenizer of pieces;
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_encoder_decode(char **out, const cq_encoder *encoder, const int32_t *ids, size_t n,
+                                               cq_error *error);
+/** The name of the model's prompt for a task, "query" or "document"; borrowed, NULL: it has none. */
+CQ_API const char *cq_encoder_task_prompt(const cq_encoder *encoder, const char *task);
 CQ_API int64_t cq_encoder_vocab_size(const cq_encoder *encoder); /**< ids are in [0, vocab_size) */
 
 #ifdef __cplusplus

@@ -395,6 +395,7 @@ static enum MHD_Result send_answer(exchange *x) {
     snprintf(number, sizeof number, "%llu", (unsigned long long)r->n_truncated);
     add_header(response, "X-Calque-Truncated", number);
   }
+  if (r->scores && r->code == 200) add_header(response, "X-Calque-Scores", r->scores);
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
   if (atomic_load(&s->is_draining) || x->head.is_unframed) add_header(response, "Connection", "close");
   x->read_ms = (s->options.receive_s < READ_S ? s->options.receive_s : READ_S) * 1000;

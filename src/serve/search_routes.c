@@ -105,10 +105,9 @@ static void answer_search(serve_request *r) {
 }
 
 /* The common part of both kinds of search request. */
-static void prepare_search(serve_request *r, cq_slice query, serve_on_long on_long) {
+static void prepare_search(serve_request *r, cq_slice query, serve_input_options input) {
   asked *a = r->state;
   const cq_search_options *o = cq_options_struct(a->options);
-  const char *prompt;
   if (!serve_has_index(r, false)) return;
   if (query.n == 0) {
     serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
@@ -120,30 +119,30 @@ static void prepare_search(serve_request *r, cq_slice query, serve_on_long on_lo
   }
   memcpy(a->query, query.data, query.n);
   a->n_query = query.n;
-  if (o->ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&prompt, r->model->index))
+  if (o->ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&input.prompt_name, r->model->index))
     answer_search(r);
   else
-    serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long, .prompt_name = prompt});
+    serve_add_text(r, query, "query", "'query'", &input);
 }
 
 static void prepare_get_search(serve_request *r) {
   const char *q = r->argument(r, "q");
   const asked *a = begin_search(r);
   if (a && serve_set_fields(a->options, r, search_fields, NULL))
-    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, SERVE_TRUNCATE);
+    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, (serve_input_options){0});
 }
 
 static void prepare_post_search(serve_request *r) {
   enum { N_FIELDS = sizeof search_fields / sizeof *search_fields };
   const char *known[N_FIELDS + 3] = {"query", "on_long", "truncate"}; /* the list's end is that of known */
   json_t *body = serve_body_json(r);
-  serve_on_long on_long = SERVE_TRUNCATE;
+  serve_input_options input = {0};
   for (size_t i = 0; i < N_FIELDS; i++) known[3 + i] = search_fields[i].name;
   const asked *a = body && serve_check_fields(r, body, known) ? begin_search(r) : NULL;
-  if (a && serve_set_fields(a->options, r, search_fields, body) && serve_get_on_long(&on_long, r, body)) {
+  if (a && serve_set_fields(a->options, r, search_fields, body) && serve_get_truncation(&input, r, body)) {
     const json_t *query = json_object_get(body, "query");
     if (json_is_string(query))
-      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, on_long);
+      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, input);
     else
       serve_fail(r, SERVE_INVALID, "query", query ? "'query' is not a string" : "'query' is missing");
   }
