@@ -170,6 +170,9 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "a host that others can reach needs an API key (--api-key-file, CALQUE_API_KEY), or --insecure "
                    "where everybody may use it");
+  if (o->cors && !serve_cors_is_list(o->cors))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "--cors is '%s', expected SCHEME://HOST or *", o->cors);
+  s->access.cors = o->cors;
   s->access.checks_host = is_loopback && !o->insecure;
   s->shared.routes = o->routes;
   if (!(s->shared.metrics = serve_metrics_new(o->routes))) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");

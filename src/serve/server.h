@@ -27,6 +27,7 @@ typedef struct serve_options {
   const char *key_file;    /* NULL: none */
   const char *key;         /* NULL: none */
   bool insecure;           /* any host without a key */
+  const char *cors;        /* as in serve_access */
   int token_kind;          /* a serve_token_kind */
   const char *token_table; /* the file of a kind that has a table */
   size_t max_body, max_tokens, queue_tokens;

@@ -54,6 +54,10 @@ static const cq_option options[] = {
              "append a line of JSON for each request; -: standard output")},
     {CQ_FLAG(struct args, "writable", serve.model.writable, KEEPS,
              "let clients add, replace and remove documents of the INDEX")},
+    {CQ_TEXT(struct args, "cors", serve.cors, KEEPS, "ORIGIN",
+             "let pages of other origins use the server: https://example.org,app://obsidian.md; *: any page that a "
+             "browser opens here"),
+     .otherwise = "only its own page"},
     {CQ_CHOICE(
         struct args, "token-ids", serve.token_kind, KEEPS, SERVE_TOKENS_REFUSED, serve_token_kinds, "KIND",
         "what lists of token ids are on /v1/embeddings: of OpenAI's models, as LangChain sends them, decoded with "
