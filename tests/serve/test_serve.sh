@@ -241,7 +241,9 @@ expect 0 index new --model "$TEACHER" "$tmp/docs.index"
 printf 'The river is long.\nA late garden.\n' >"$tmp/docs.txt"
 expect 0 index add "$tmp/docs.index" "$tmp/docs.txt"
 start "$tmp/docs.index"
-ask GET '/api/search?q=river'; is 200; has "X-Calque-Truncated: 0"; has '"truncated":false'
+ask GET '/api/search?q=river'; is 200; has "X-Calque-Truncated: 0"; has '"truncated":false'; has '"mode":"hybrid"'
+ask GET '/api/search?q=river&mode=words'; is 200; has '"mode":"words"'; has '"reason":"words"'
+ask GET '/api/search?q=river&mode=lexical'; is 422; has "expected one of dense, words, hybrid"
 ask POST /api/search "{\"query\": \"$long\"}"; is 200; has "X-Calque-Truncated: 1"; has '"truncated":true'
 ask POST /api/search "{\"query\": \"$long\", \"on_long\": \"window\"}"; is 200; has "X-Calque-Truncated: 0"
 ask POST /api/search "{\"query\": \"$long\", \"on_long\": \"error\"}"; is 413; has "'query' is longer"
@@ -280,7 +282,7 @@ for _ in $(seq 5); do # the text may be encoded before a query arrives
     head -n 1 "$tmp/answer" | grep -q ' 429 ' || continue
     refused=yes
     has "Retry-After"
-    ask POST /api/search '{"query": "river", "mode": "lexical"}'; is 200
+    ask POST /api/search '{"query": "river", "mode": "words"}'; is 200
   done
   wait $other
   [ $refused = no ] || break
