@@ -1,4 +1,4 @@
-/* The text-embeddings-inference interface: /embed and /, /similarity, /tokenize, /decode, /info, /health, /metrics. Unknown
+/* The text-embeddings-inference interface: /embed and /, /embed_all, /similarity, /tokenize, /decode, /info, /health, /metrics. Unknown
  * fields are ignored. The header X-Calque-Truncated has the number of truncated texts. */
 #include "serve/request_body.h"
 #include "serve/request_input.h"
@@ -93,6 +93,46 @@ static void prepare_tokenize(serve_request *r) {
     serve_answer(r);
   }
   json_decref(body);
+}
+
+/* ---- /embed_all: without the queue, since its batches have one vector a text ---- */
+
+static void prepare_embed_all(serve_request *r) {
+  enum { MAX_TOKENS = SERVE_MAX_TEXTS }; /* the answer has a vector for each */
+  const cq_encoder *encoder = r->model->encoder;
+  serve_input_options o = {.takes_ids = true};
+  serve_embedding *e;
+  cq_error error = {0};
+  json_t *body = serve_begin_embedding(&e, &o, r, "dimensions");
+  const bool is_fine = body && serve_take_inputs(r, json_object_get(body, "inputs"), "inputs", &o);
+  json_decref(body);
+  if (!is_fine) return;
+  serve_work *w = r->work;
+  const size_t dim = (size_t)cq_encoder_token_dim(encoder), n = serve_work_n_tokens(w);
+  if (n > MAX_TOKENS) {
+    serve_fail(r, SERVE_TOO_LARGE, "inputs", "'inputs' has %zu tokens, the limit of this route is %d", n, MAX_TOKENS);
+    return;
+  }
+  if (!(w->vectors = malloc((n * dim + 1) * sizeof *w->vectors))) {
+    serve_fail_memory(r);
+    return;
+  }
+  if (cq_encoder_token_vectors(w->vectors, encoder, w->ids.ids, w->ids.starts, w->ids.n, r->shared->ctx, &error)) {
+    serve_fail_error(r, &error);
+    return;
+  }
+  for (size_t i = 0, t = 0; i < w->n_texts; i++) {
+    const size_t end = w->ids.starts[w->text_starts ? w->text_starts[i + 1] : i + 1];
+    cq_builder_text(&r->answer, i ? ",[" : "[[");
+    for (bool is_first = true; t < end; t++, is_first = false) {
+      if (!is_first) cq_builder_char(&r->answer, ',');
+      cq_json_floats(&r->answer, w->vectors + t * dim, dim);
+    }
+    cq_builder_char(&r->answer, ']');
+  }
+  cq_builder_char(&r->answer, ']');
+  r->n_tokens = n, r->n_truncated = w->n_truncated, r->is_embedding = true;
+  serve_answer(r);
 }
 
 /* Appends the text of n ids; special ones, unless they are left out, stand between blanks. */
@@ -212,6 +252,8 @@ static void prepare_metrics(serve_request *r) {
 const serve_route serve_tei_routes[] = {
     {"POST", "/embed", SERVE_TEI, 0, prepare_embed, answer_embed,
      .summary = "Vectors of texts, as text-embeddings-inference gives them", .body = EMBED_BODY, .answer_schema = "[]"},
+    {"POST", "/embed_all", SERVE_TEI, 0, prepare_embed_all, NULL,
+     .summary = "A vector for each token of texts, before pooling", .body = EMBED_BODY, .answer_schema = "[]"},
     /* huggingface_hub's client sends requests here if it has only the server's address. */
     {"POST", "/", SERVE_TEI, SERVE_HIDDEN, prepare_embed, answer_embed, .summary = "The same as /embed",
      .body = EMBED_BODY},

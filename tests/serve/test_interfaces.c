@@ -330,6 +330,39 @@ static void decoded(void **state) {
   assert_non_null(strstr(error.message, "token 1 is -1, expected 0 to"));
 }
 
+/* Pooling is their mean here, scaled to length 1. */
+static void vectors_of_tokens(void **state) {
+  (void)state;
+  encode(two, NULL, 0);
+  json_t *a = answer_of(200, "POST", "/embed_all", "{\"inputs\": [\"A river.\", \"A late garden.\"]}");
+  assert_int_equal(json_array_size(a), 2);
+  for (size_t i = 0; i < 2; i++) {
+    const json_t *tokens = json_array_get(a, i);
+    float mean[MAX_DIM] = {0};
+    assert_true(json_array_size(tokens) >= 5);
+    for (size_t t = 0; t < json_array_size(tokens); t++) {
+      assert_int_equal(json_array_size(json_array_get(tokens, t)), model->dim);
+      for (size_t d = 0; d < model->dim; d++)
+        mean[d] += (float)json_number_value(json_array_get(json_array_get(tokens, t), d));
+    }
+    cq_normalize(mean, 1, model->dim);
+    for (size_t d = 0; d < model->dim; d++) assert_true(fabsf(mean[d] - wanted[i][d]) < 1e-5F);
+  }
+  json_decref(a);
+  a = answer_of(200, "POST", "/embed_all", "{\"inputs\": [[5, 6, 7]]}");
+  assert_int_equal(json_array_size(json_array_get(a, 0)), 3);
+  json_decref(a);
+  serve_model *had = model;
+  assert_int_equal(
+      serve_model_open(&model, &(serve_model_options){.model = CQ_TESTS_DIR "/golden/models/static-mean"}, NULL),
+      CQ_OK);
+  assert_int_equal(cq_encoder_token_dim(model->encoder), 0);
+  json_decref(answer_of(501, "POST", "/embed_all", "{\"inputs\": \"a\"}"));
+  assert_non_null(strstr(message, "no vectors of single tokens"));
+  serve_model_leave(model);
+  model = had;
+}
+
 static void openai_without_v1(void **state) {
   char path[100];
   (void)state;
@@ -349,6 +382,7 @@ int main(void) {
       cmocka_unit_test(prompts_for_queries_and_documents),
       cmocka_unit_test(reranked),
       cmocka_unit_test(decoded),
+      cmocka_unit_test(vectors_of_tokens),
       cmocka_unit_test(openai_without_v1),
   };
   return cmocka_run_group_tests(tests, open_shared, close_shared);

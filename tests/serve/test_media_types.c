@@ -204,9 +204,9 @@ static void bodies_of_files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(json_in_any_encoding),       cmocka_unit_test(what_is_not_known_is_refused_by_name),
-      cmocka_unit_test(compressed_bodies),          cmocka_unit_test(files_of_a_form),
-      cmocka_unit_test(forms_that_are_refused),     cmocka_unit_test(bodies_of_files),
+      cmocka_unit_test(json_in_any_encoding),   cmocka_unit_test(what_is_not_known_is_refused_by_name),
+      cmocka_unit_test(compressed_bodies),      cmocka_unit_test(files_of_a_form),
+      cmocka_unit_test(forms_that_are_refused), cmocka_unit_test(bodies_of_files),
   };
   return cmocka_run_group_tests(tests, open_shared, close_shared);
 }
