@@ -141,7 +141,8 @@ const cli_command cli_serve = {
     CLI_ARGUMENTS("[INDEX|FOLDER]", 0, 1),
     .description =
         "Prints an address: browsers get a search page there, and programs use the same over HTTP, through the "
-        "interfaces of OpenAI (/v1/embeddings), Ollama, Cohere, and text-embeddings-inference (/embed), and calque's own; "
+        "interfaces of OpenAI (/v1/embeddings), Ollama, Cohere, and text-embeddings-inference (/embed), and calque's "
+        "own; "
         "/openapi.json describes all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed "
         "first, into FOLDER/.calque, or into the user's cache if the folder is read-only; later starts index only what "
         "has changed. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server that "
