@@ -65,7 +65,7 @@ class Load:
         return code, text
 
     def judge(self, port, name):
-        code, text = self.ask(port, "GET", "/api/search?q=%s&mode=lexical&k=3" % name)
+        code, text = self.ask(port, "GET", "/api/search?q=%s&mode=words&k=3" % name)
         if code != 200:
             return
         hits = json.loads(text)["hits"]

@@ -201,7 +201,7 @@ measure_search() {
   local mode kind index=$INDEX
   awk '{ printf "POST\t/api/search\t{\"query\":\"%s\",\"mode\":\"hybrid\"}\n", $0 }' "$work/texts" >"$work/search-hybrid"
   awk '{ printf "POST\t/api/search\t{\"query\":\"%s\",\"mode\":\"dense\"}\n", $0 }' "$work/texts" >"$work/search-dense"
-  awk '{ printf "POST\t/api/search\t{\"query\":\"%s\",\"mode\":\"lexical\"}\n", $0 }' "$work/texts" >"$work/search-lexical"
+  awk '{ printf "POST\t/api/search\t{\"query\":\"%s\",\"mode\":\"words\"}\n", $0 }' "$work/texts" >"$work/search-words"
   echo "| one query, one client | mode | p50, ms | p99, ms | queries/s | load |"
   echo "|---|---|---:|---:|---:|---:|"
   for kind in exact approximate; do
@@ -216,7 +216,7 @@ measure_search() {
     fi
     # shellcheck disable=SC2086
     start_calque "$index" ${SERVE_OPTIONS:-}
-    for mode in hybrid dense lexical; do
+    for mode in hybrid dense words; do
       ask "$work/search-$kind-$mode.tsv" "$work/search-$mode" --seconds "$each"
       local f=$work/search-$kind-$mode.tsv
       echo "| $kind | $mode | $(value p50_ms "$f") | $(value p99_ms "$f") | $(value ok_per_s "$f") | $(of_core "$f") |"
@@ -254,7 +254,7 @@ write_mixed() {
         printf "POST\t/api/map\t{\"texts\":%s}\n", texts(5, 20)
         if (index_given) {
           printf "POST\t/api/search\t{\"query\":%s}\n", text(1 + int(rand() * 12))
-          printf "POST\t/api/search\t{\"query\":%s,\"mode\":\"lexical\"}\n", text(2)
+          printf "POST\t/api/search\t{\"query\":%s,\"mode\":\"words\"}\n", text(2)
           printf "GET\t/api/search?q=%s&k=5\t\n", word[int(rand() * n_words) + 1]
           printf "GET\t/api/documents/%d\t\n", k
         }

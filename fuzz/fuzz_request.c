@@ -20,11 +20,13 @@ static void remove_index(void) {
   char command[300];
   serve_model_leave(model);
   serve_metrics_free(shared.metrics);
+  cq_builder_free(&shared.tokens.bytes);
   snprintf(command, sizeof command, "rm -rf '%s'", fuzz_path("index"));
   CHECK(system(command) == 0);
 }
 
 static void open_shared(void) {
+  static size_t ends[] = {2, 3, 4};
   static const char text[] = "A garden by the river.", metadata[] = "{\"year\": 2020}";
   const cq_document d = {.id = {"a", 1}, .text = {text, sizeof text - 1}, .metadata = {metadata, sizeof metadata - 1}};
   const char *path = fuzz_path("index");
@@ -39,6 +41,8 @@ static void open_shared(void) {
   shared.limits =
       (serve_limits){.max_body = 1 << 16, .max_tokens = MAX_SEQUENCES, .max_texts = 64, .deadline_ms = 1000};
   shared.writable = true;
+  shared.token_kind = SERVE_TOKENS_CL100K, shared.tokens = (serve_token_table){.ends = ends, .n = 3};
+  cq_builder_text(&shared.tokens.bytes, "a \xC3z");
   shared.routes = serve_all_routes;
   CHECK((shared.metrics = serve_metrics_new(serve_all_routes)) != NULL);
 }
@@ -57,7 +61,7 @@ static void check_answer(const serve_request *r) {
   if (r->constant || r->content_type || r->code == 304) return;
   json_t *json = json_loadb(r->answer.data, r->answer.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
   CHECK(json);
-  CHECK(r->code == 200 || json_object_get(json, "error"));
+  CHECK(r->code == 200 || json_object_get(json, r->route->style == SERVE_COHERE ? "message" : "error"));
   json_decref(json);
 }
 

@@ -89,7 +89,7 @@ function wire() {
     const link = event.target.closest('a[href^="?view="], a.brand');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    if (link.classList.contains('brand')) update({ view: 'search', q: '', lang: '', filter: '', mode: 'dense' }, { push: true });
+    if (link.classList.contains('brand')) update({ view: 'search', q: '', lang: '', filter: '', mode: 'hybrid' }, { push: true });
     else update({ view: new URL(link.href).searchParams.get('view') }, { push: true });
     scrollTo({ top: 0 });
   });

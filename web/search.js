@@ -9,9 +9,9 @@ import { addressOf, languages, state, update, watch, wholeFilter } from './state
 const MODE_HELP = {
   hybrid: 'by meaning and by words together',
   dense: 'by what sentences say, across languages (dense)',
-  lexical: 'by the words of the query (lexical)',
+  words: 'by the words of the query (BM25)',
 };
-const FOUND_BY = { dense: 'by meaning', lexical: 'by words', both: 'by both' };
+const FOUND_BY = { dense: 'by meaning', words: 'by words', both: 'by both' };
 const STEP = 10, MAX_HITS = 100;
 
 let info = null;
@@ -182,7 +182,7 @@ function showHits({ hits: found, took_ms, truncated }) {
   if (found.length && !found.some((hit) => hit.good)) parts.unshift('No good match');
   if (found.length && took_ms != null) parts[parts.length - 1] += ` in ${took_ms < 10 ? took_ms.toFixed(1) : count(Math.round(took_ms))} ms`;
   if (!found.length && wholeFilter()) parts.push('Fewer filters may help.');
-  else if (!found.length && state.mode === 'lexical') parts.push('Ranking by meaning finds other words for the same thing.');
+  else if (!found.length && state.mode === 'words') parts.push('Ranking by meaning finds other words for the same thing.');
   if (truncated) parts.push(`The query is longer than the ${info.max_tokens} tokens the model reads; its end was left out.`);
   $('#status').textContent = parts.join('. ').replace('..', '.');
   settle(state.q.trim(), found);
@@ -220,7 +220,7 @@ function hitItem(hit, i, top) {
   const isHybrid = state.mode === 'hybrid';
   alike.addEventListener('click', () => {
     $('#q').value = best;
-    update({ q: best, mode: state.mode === 'lexical' ? 'dense' : state.mode }, { push: true });
+    update({ q: best, mode: state.mode === 'words' ? 'dense' : state.mode }, { push: true });
     scrollTo({ top: 0 });
   });
   const item = make('li', { className: 'hit' },

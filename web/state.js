@@ -1,6 +1,6 @@
 // What is on screen, kept in the address, so that a search can be shared and the back button works.
 
-const DEFAULTS = { view: 'search', q: '', mode: 'dense', lang: '', filter: '', doc: '', at: '' };
+const DEFAULTS = { view: 'search', q: '', mode: 'hybrid', lang: '', filter: '', doc: '', at: '' };
 
 export const state = { ...DEFAULTS };
 const watchers = [];

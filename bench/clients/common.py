@@ -2,9 +2,10 @@
 
     python3 SCRIPT URL PROGRAM MODEL
 
-URL is that of `calque serve --model MODEL`; what `PROGRAM encode` gives for the same texts is what the client must get.
+URL is that of `calque serve --model MODEL`, CL100K_URL in the environment that of one with `--token-ids cl100k`; what `PROGRAM encode` gives for the same texts is what the client must get.
 """
 import json
+import os
 import subprocess
 import sys
 
@@ -22,6 +23,7 @@ TOLERANCE = 1e-5
 if len(sys.argv) != 4:
     sys.exit(f"usage: {sys.argv[0]} URL PROGRAM MODEL")
 URL, PROGRAM, MODEL = sys.argv[1].rstrip("/"), sys.argv[2], sys.argv[3]
+CL100K_URL = os.environ.get("CL100K_URL", "")
 failures = 0
 checks = 0
 
@@ -71,6 +73,25 @@ def raises(kind, call, what, status=None):
         return None
     check(False, f"{what}: no error")
     return None
+
+
+def refuses_ids(call, what):
+    """OpenAI's route takes no token ids, and the error names the remedy."""
+    import openai
+    error = raises(openai.BadRequestError, call, what, 400)
+    check(error is None or "check_embedding_ctx_length=False" in str(error), f"{what}: no remedy in '{error}'")
+
+
+def cosines(vectors):
+    """Those of the first with the others, which all have length 1."""
+    return [sum(x * y for x, y in zip(vectors[0], v)) for v in vectors[1:]]
+
+
+def is_ranking(rows, want, what):
+    """(index, score) pairs in falling order of the cosines."""
+    order = sorted(range(len(want)), key=lambda i: -want[i])[:len(rows)]
+    check([i for i, _ in rows] == order, f"{what}: the order is {[i for i, _ in rows]}, expected {order}")
+    same([[s] for _, s in rows], [[want[i]] for i in order], what)
 
 
 def token_ids(texts):

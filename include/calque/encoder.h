@@ -171,9 +171,25 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_encode_ids(float *out, const cq_encoder 
                                                    const size_t *starts, size_t n, const cq_encode_options *options,
                                                    cq_context *ctx, cq_error *error);
 
+/** The dimensions of a token's vector before pooling; 0: the model has none, since it is static. */
+CQ_API int cq_encoder_token_dim(const cq_encoder *encoder);
+/** The vectors of all tokens of n sequences of ids, before pooling and what follows it.
+ * @param out  [starts[n] - starts[0], cq_encoder_token_dim()]
+ * @errors those of cq_encoder_encode_ids(); CQ_ERR_UNSUPPORTED without such vectors. */
+CQ_API CQ_MUST_USE cq_status cq_encoder_token_vectors(float *out, const cq_encoder *encoder, const int32_t *ids,
+                                                      const size_t *starts, size_t n, cq_context *ctx, cq_error *error);
+
 /** A token's text, borrowed, without the marker for its position in a word, and whether it is special (may be NULL).
  * False: unknown id. */
 CQ_API bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, int32_t id);
+/** The text of ids, words separated by blanks as the tokenizer marks them, without special tokens; other normalized forms
+ * than the original's stay. `*out` is released with cq_free().
+ * @errors CQ_ERR_ARGUMENT for an id outside the vocabulary; CQ_ERR_UNSUPPORTED without a tokenizer of pieces;
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_encoder_decode(char **out, const cq_encoder *encoder, const int32_t *ids, size_t n,
+                                               cq_error *error);
+/** The name of the model's prompt for a task, "query" or "document"; borrowed, NULL: it has none. */
+CQ_API const char *cq_encoder_task_prompt(const cq_encoder *encoder, const char *task);
 CQ_API int64_t cq_encoder_vocab_size(const cq_encoder *encoder); /**< ids are in [0, vocab_size) */
 
 #ifdef __cplusplus

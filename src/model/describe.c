@@ -42,6 +42,25 @@ bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, 
   return true;
 }
 
+cq_status cq_encoder_decode(char **out, const cq_encoder *encoder, const int32_t *ids, size_t n, cq_error *error) {
+  const cq_tokenizer *tokenizer = cq_encoder_text_module(encoder)->tokenizer;
+  const int64_t n_ids = cq_encoder_vocab_size(encoder);
+  cq_builder text = {0};
+  if (!tokenizer) return cq_fail(error, CQ_ERR_UNSUPPORTED, "the model has no tokenizer that joins pieces");
+  for (size_t i = 0; i < n; i++)
+    if (ids[i] < 0 || ids[i] >= n_ids)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "token %zu is %d, expected 0 to %lld", i, (int)ids[i],
+                     (long long)n_ids - 1);
+  cq_tokenizer_text(&text, tokenizer, ids, n);
+  *out = text.failed ? NULL : cq_strndup(cq_built(&text).data, text.n);
+  cq_builder_free(&text);
+  return *out ? CQ_OK : cq_fail_memory(error, "decoded text");
+}
+
+const char *cq_encoder_task_prompt(const cq_encoder *encoder, const char *task) {
+  return cq_task_prompt(encoder->prompts, task);
+}
+
 int64_t cq_encoder_vocab_size(const cq_encoder *encoder) {
   const cq_module *text = cq_encoder_text_module(encoder);
   return text->tokenizer ? cq_tokenizer_describe(text->tokenizer)->vocab_size

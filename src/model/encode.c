@@ -62,6 +62,7 @@ typedef struct encoding {
   float *out;
   cq_tensor states; /* data NULL: not wanted */
   int64_t dim;
+  size_t n_token_modules; /* a vector for each token, of these modules; 0: for each sentence */
 } encoding;
 
 enum { RUN = 64 }; /* sentences tokenized in one go */
@@ -98,10 +99,12 @@ static cq_status encode_block(encoding *e, cq_worker *worker, size_t block, cq_e
                           .skip = e->n_prompt ? skip : NULL,
                           .final = e->states.data ? cq_tensor_rows(e->states, (int64_t)first, (int64_t)n) : e->states};
   cq_tensor y;
-  const cq_status status = cq_encoder_forward(worker, e->encoder, &batch, &y, NULL, error);
+  const size_t n_modules = e->n_token_modules ? e->n_token_modules : e->encoder->n_modules;
+  const cq_status status = cq_encoder_forward_some(worker, e->encoder, n_modules, &batch, &y, NULL, error);
   if (status) return status;
-  float *rows = e->out + (int64_t)first * e->dim;
-  for (size_t s = 0; s < n; s++)
+  float *rows = e->out + (e->n_token_modules ? e->starts[first] : (int64_t)first) * e->dim;
+  const size_t n_rows = e->n_token_modules ? (size_t)starts[n] : n;
+  for (size_t s = 0; s < n_rows; s++)
     worker->kernels->scale(rows + (int64_t)s * e->dim, cq_f32(cq_tensor_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
   if (e->options.normalize) worker->kernels->normalize(rows, NULL, rows, (int64_t)n, e->dim);
   return CQ_OK;
@@ -268,21 +271,46 @@ static cq_status check_ids(const encoding *e, const int32_t *ids, const size_t *
   return status;
 }
 
+static cq_status encode_ids(encoding *e, const int32_t *ids, const size_t *starts, const cq_encode_options *options,
+                            cq_error *error) {
+  static const int32_t none; /* the texts may all be without tokens */
+  cq_status status = begin_encoding(e, options, error);
+  if (e->n_token_modules) e->dim = cq_encoder_token_dim(e->encoder);
+  if (!status && e->n > 0) status = check_ids(e, ids, starts, error);
+  if (!status && e->n > 0) status = take_arrays(e, 1, error);
+  if (!status && e->n > 0) {
+    for (size_t s = 0; s <= e->n; s++) e->starts[s] = (int64_t)(starts[s] - starts[0]);
+    e->flat = (ids ? ids : &none) + starts[0];
+    divide_blocks(e);
+    status = cq_context_try(e->ctx, e->n_blocks, run_block, e, error);
+  }
+  end_encoding(e);
+  return status;
+}
+
 cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int32_t *ids, const size_t *starts,
                                 size_t n, const cq_encode_options *options, cq_context *ctx, cq_error *error) {
-  static const int32_t none; /* the texts may all be without tokens */
   encoding e = {.encoder = encoder, .n = n, .ctx = ctx, .out = out};
-  cq_status status = begin_encoding(&e, options, error);
-  if (!status && n > 0) status = check_ids(&e, ids, starts, error);
-  if (!status && n > 0) status = take_arrays(&e, 1, error);
-  if (!status && n > 0) {
-    for (size_t s = 0; s <= n; s++) e.starts[s] = (int64_t)(starts[s] - starts[0]);
-    e.flat = (ids ? ids : &none) + starts[0];
-    divide_blocks(&e);
-    status = cq_context_try(ctx, e.n_blocks, run_block, &e, error);
-  }
-  end_encoding(&e);
-  return status;
+  return encode_ids(&e, ids, starts, options, error);
+}
+
+static size_t count_token_modules(const cq_encoder *encoder) {
+  size_t n = 0;
+  while (n < encoder->n_modules && !encoder->modules[n]->output_is_sentence) n++;
+  return n;
+}
+
+int cq_encoder_token_dim(const cq_encoder *encoder) {
+  const size_t n = count_token_modules(encoder);
+  return n ? (int)encoder->modules[n - 1]->output_dim : 0;
+}
+
+cq_status cq_encoder_token_vectors(float *out, const cq_encoder *encoder, const int32_t *ids, const size_t *starts,
+                                   size_t n, cq_context *ctx, cq_error *error) {
+  encoding e = {.encoder = encoder, .n = n, .ctx = ctx, .out = out};
+  if (!(e.n_token_modules = count_token_modules(encoder)))
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "the model has no vectors of single tokens");
+  return encode_ids(&e, ids, starts, NULL, error);
 }
 
 cq_status cq_check_vectors(const float *vectors, size_t dim, const cq_slice *texts, size_t n, cq_error *error) {

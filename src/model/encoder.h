@@ -135,6 +135,9 @@ typedef struct cq_tape {
 } cq_tape;
 CQ_MUST_USE cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch,
                                          cq_tensor *y, cq_tape *tape, cq_error *error);
+/* The same with the first modules alone. */
+CQ_MUST_USE cq_status cq_encoder_forward_some(cq_worker *worker, const cq_encoder *encoder, size_t n_modules,
+                                              const cq_batch *batch, cq_tensor *y, cq_tape *tape, cq_error *error);
 /* Adds the gradients of all parameters, from dy [n_seqs, dim], which may be overwritten. */
 CQ_MUST_USE cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch,
                                           cq_tensor dy, const cq_tape *tape, cq_gradients *gradients, cq_error *error);

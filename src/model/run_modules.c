@@ -8,8 +8,13 @@
 
 cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch, cq_tensor *y,
                              cq_tape *tape, cq_error *error) {
+  return cq_encoder_forward_some(worker, encoder, encoder->n_modules, batch, y, tape, error);
+}
+
+cq_status cq_encoder_forward_some(cq_worker *worker, const cq_encoder *encoder, size_t n_modules, const cq_batch *batch,
+                                  cq_tensor *y, cq_tape *tape, cq_error *error) {
   cq_tensor x = {0};
-  for (size_t i = 0; i < encoder->n_modules; i++) {
+  for (size_t i = 0; i < n_modules; i++) {
     const cq_module *module = encoder->modules[i];
     if (tape) tape->inputs[i] = x;
     cq_status status = module->type->forward(worker, module, batch, x, y, tape ? &tape->saved[i] : NULL, error);

@@ -88,6 +88,32 @@ static bool is_local_host(const char *host) {
   return (is_address || (n == 9 && !strncasecmp(host, "localhost", 9))) && is_port_or_nothing(host + n);
 }
 
+/* SCHEME://HOST[:PORT] without a path. */
+static bool is_origin(const char *text, size_t n) {
+  const char *host = strstr(text, "://");
+  const size_t n_scheme = host ? (size_t)(host - text) : n;
+  return n_scheme > 0 && n_scheme + 3 < n && !memchr(host + 3, '/', n - n_scheme - 3) && strcspn(text, " \t") >= n;
+}
+
+bool serve_cors_is_list(const char *cors) {
+  for (size_t n; strcmp(cors, "*") != 0; cors += n + 1) {
+    n = strcspn(cors, ",");
+    if (!is_origin(cors, n)) return false;
+    if (!cors[n]) break;
+  }
+  return true;
+}
+
+bool serve_cors_has(const char *cors, const char *origin) {
+  if (!cors || !origin) return false;
+  if (!strcmp(cors, "*")) return true;
+  for (size_t n; *cors; cors += n + (cors[n] == ',')) {
+    n = strcspn(cors, ",");
+    if (strlen(origin) == n && !strncasecmp(cors, origin, n)) return true;
+  }
+  return false;
+}
+
 /* Browsers send Origin with most requests that change something, and Sec-Fetch-Site with all. A page elsewhere may link
  * to this server's: a GET without Origin. */
 static bool is_from_elsewhere(const serve_credentials *given) {
@@ -98,11 +124,13 @@ static bool is_from_elsewhere(const serve_credentials *given) {
 }
 
 bool serve_check_access(serve_request *r, const serve_access *a, const serve_credentials *given) {
-  if (is_from_elsewhere(given))
-    return serve_fail(r, SERVE_FORBIDDEN, NULL, "a page from '%.200s' may not use this server",
+  const bool is_allowed = serve_cors_has(a->cors, given->origin);
+  if (!is_allowed && is_from_elsewhere(given))
+    return serve_fail(r, SERVE_FORBIDDEN, NULL, "a page from '%.200s' may not use this server (--cors)",
                       given->origin ? given->origin : "another site");
   if (a->n_keys) {
-    if ((r->route && r->route->flags & SERVE_OPEN) || has_key(a, given->authorization)) return true;
+    const bool is_preflight = is_allowed && !strcmp(given->method, "OPTIONS"); /* a browser's, which has no key yet */
+    if (is_preflight || (r->route && r->route->flags & SERVE_OPEN) || has_key(a, given->authorization)) return true;
     return serve_fail(r, SERVE_UNAUTHORIZED, NULL,
                       given->authorization ? "the API key is not one of this server's"
                                            : "an API key is needed: Authorization: Bearer KEY");

@@ -359,6 +359,23 @@ static ssize_t give_block(void *context, uint64_t at, char *out, size_t max) {
   return (ssize_t)n;
 }
 
+/* What a browser needs to let a page of another origin read the answer, or make the request (OPTIONS). */
+static void add_cors(const exchange *x, struct MHD_Response *response) {
+  const char *cors = x->server->access.cors, *origin = header_of(x, "Origin");
+  if (!cors) return;
+  add_header(response, "Vary", "Origin");
+  if (!serve_cors_has(cors, origin)) return;
+  add_header(response, "Access-Control-Allow-Origin", origin);
+  add_header(response, "Access-Control-Expose-Headers", "X-Calque-Truncated, X-Calque-Scores, Retry-After");
+  if (strcmp(x->method, "OPTIONS") != 0) return;
+  const char *headers = header_of(x, "Access-Control-Request-Headers");
+  if (*x->allow) add_header(response, "Access-Control-Allow-Methods", x->allow);
+  if (headers) add_header(response, "Access-Control-Allow-Headers", headers);
+  if (header_of(x, "Access-Control-Request-Private-Network"))
+    add_header(response, "Access-Control-Allow-Private-Network", "true");
+  add_header(response, "Access-Control-Max-Age", "86400");
+}
+
 static enum MHD_Result send_answer(exchange *x) {
   serve_server *s = x->server;
   serve_request *r = &x->request;
@@ -395,8 +412,10 @@ static enum MHD_Result send_answer(exchange *x) {
     snprintf(number, sizeof number, "%llu", (unsigned long long)r->n_truncated);
     add_header(response, "X-Calque-Truncated", number);
   }
+  if (r->scores && r->code == 200) add_header(response, "X-Calque-Scores", r->scores);
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
   if (atomic_load(&s->is_draining) || x->head.is_unframed) add_header(response, "Connection", "close");
+  add_cors(x, response);
   x->read_ms = (s->options.receive_s < READ_S ? s->options.receive_s : READ_S) * 1000;
   set_until(s, x->of, cq_now_ms() + x->read_ms + (in_blocks ? 0 : n * 1000 / READ_RATE), true);
   const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)r->code, response);

@@ -1,5 +1,5 @@
 /* OpenAI's interface: /v1/embeddings and /v1/models. Unknown fields are ignored. Our additions: the field "on_long",
- * and {"calque": {"truncated": n}} in responses. */
+ * and {"calque": {"truncated": n}} in responses; NVIDIA's are "truncate" with a side and "input_type". */
 #include "base/base64.h"
 #include "serve/request_body.h"
 #include "serve/request_input.h"
@@ -9,30 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct embeddings {
-  bool is_base64;
-  int64_t dimensions; /* 0: all */
-} embeddings;
-
 static void prepare_embeddings(serve_request *r) {
   static const char *const formats[] = {"float", "base64", NULL};
-  json_t *body = serve_body_json(r);
-  embeddings *e = calloc(1, sizeof *e);
-  int format = 0;
-  serve_input_options o = {.takes_ids = true};
-  r->state = e, r->state_free = free;
-  if (!e && body) serve_fail_memory(r);
-  if (e && body && serve_get_choice(&format, r, body, "encoding_format", formats) &&
-      serve_get_int(&e->dimensions, r, body, "dimensions", 1, (int64_t)r->model->dim) &&
-      serve_get_on_long(&o.on_long, r, body) && serve_get_text(&o.ids_model, r, body, "model") &&
-      serve_get_text(&o.prompt_name, r, body, "prompt_name"))
+  serve_input_options o = {.takes_ids = true, .is_openai = true};
+  serve_embedding *e;
+  json_t *body = serve_begin_embedding(&e, &o, r, "dimensions");
+  if (body && serve_get_choice(&e->format, r, body, "encoding_format", formats) &&
+      serve_get_text(&o.ids_model, r, body, "model"))
     serve_take_inputs(r, json_object_get(body, "input"), "input", &o);
-  if (e) e->is_base64 = format == 1;
   json_decref(body);
 }
 
 static void answer_embeddings(serve_request *r) {
-  const embeddings *e = r->state;
+  const serve_embedding *e = r->state;
   cq_builder *b = &r->answer;
   const size_t dim = serve_finish_vectors(r, (size_t)e->dimensions, true);
   const serve_work *w = r->work;
@@ -41,7 +30,7 @@ static void answer_embeddings(serve_request *r) {
     cq_builder_text(b, i ? ",{\"object\":\"embedding\",\"index\":" : "{\"object\":\"embedding\",\"index\":");
     cq_builder_printf(b, "%zu,\"embedding\":", i);
     const float *vector = w->vectors + i * dim;
-    if (e->is_base64) {
+    if (e->format) {
       cq_builder_text(b, "\"");
       cq_base64_encode(b, (cq_slice){(const char *)(vector), dim * sizeof *vector});
       cq_builder_text(b, "\"}");
@@ -84,12 +73,12 @@ static void prepare_model(serve_request *r) {
 const serve_route serve_openai_routes[] = {
     {"POST", "/v1/embeddings", SERVE_OPENAI, 0, prepare_embeddings, answer_embeddings,
      .summary = "Vectors of texts, of length 1, as OpenAI's interface gives them",
-     .body = "{\"input\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"
+     .body = "{\"input\":{\"description\":\"a string, a list of strings, or, with --token-ids, token ids or a list of "
+             "lists of them\"},"
              "\"model\":{\"type\":\"string\",\"description\":\"ignored: there is one model\"},"
              "\"encoding_format\":{\"enum\":[\"float\",\"base64\"]},"
-             "\"dimensions\":{\"type\":\"integer\",\"description\":\"keep only the first ones\"},"
-             "\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]},\"truncate\":{\"type\":\"boolean\"},"
-             "\"prompt_name\":{\"type\":\"string\"}}",
+             "\"dimensions\":{\"type\":\"integer\",\"description\":\"keep only the first ones\"}," SERVE_TEXT_FIELDS
+             ",\"input_type\":{\"type\":\"string\"}}",
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"},\"model\":{\"type\":\"string\"},"
                       "\"usage\":{\"type\":\"object\"},\"calque\":{\"type\":\"object\"}}"},
     /* Of clients whose base_url lacks /v1, as TEI has it. */
@@ -99,5 +88,9 @@ const serve_route serve_openai_routes[] = {
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"}}"},
     {"GET", "/v1/models/", SERVE_OPENAI, SERVE_INLINE, prepare_model, NULL, .summary = "A model by its name",
      .answer_schema = "{\"id\":{\"type\":\"string\"},\"object\":{\"const\":\"model\"}}"},
+    {"GET", "/models", SERVE_OPENAI, SERVE_INLINE | SERVE_HIDDEN, prepare_models, NULL,
+     .summary = "The same as /v1/models"},
+    {"GET", "/models/", SERVE_OPENAI, SERVE_INLINE | SERVE_HIDDEN, prepare_model, NULL,
+     .summary = "The same as /v1/models/"},
     {0},
 };

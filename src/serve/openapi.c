@@ -42,16 +42,14 @@ static void put_properties(cq_builder *b, const serve_route *r) {
 }
 
 static void put_operation(cq_builder *b, const serve_route *r) {
+  static const char *const tags[] = {"calque", "TEI", "OpenAI", "Ollama", "Cohere"}; /* by serve_style */
   cq_builder_printf(b, "\"%s\":{",
                     !strcmp(r->method, "GET")    ? "get"
                     : !strcmp(r->method, "POST") ? "post"
                     : !strcmp(r->method, "PUT")  ? "put"
                                                  : "delete");
   cq_json_member(b, "\"summary\":", cq_slice_of(r->summary));
-  cq_builder_printf(b, ",\"tags\":[\"%s\"]",
-                    r->style == SERVE_OPENAI ? "OpenAI"
-                    : r->style == SERVE_TEI  ? "TEI"
-                                             : "calque");
+  cq_builder_printf(b, ",\"tags\":[\"%s\"]", tags[r->style]);
   cq_builder_text(b, ",\"parameters\":[");
   put_parameters(b, r);
   cq_builder_text(b, "]");
@@ -74,7 +72,9 @@ static void put_operation(cq_builder *b, const serve_route *r) {
     cq_builder_text(b, ",\"content\":{\"application/json\":{\"schema\":{\"type\":\"array\"}}}");
   }
   cq_builder_printf(b, "},\"default\":{\"$ref\":\"#/components/responses/%s\"}}}",
-                    r->style == SERVE_OPENAI ? "OpenAIError" : "Error");
+                    r->style == SERVE_OPENAI   ? "OpenAIError"
+                    : r->style == SERVE_COHERE ? "CohereError"
+                                               : "Error");
 }
 
 /* Whether an earlier row has the same path and was already described with it. */
@@ -89,7 +89,7 @@ void serve_put_openapi(cq_builder *b, const serve_route *const *tables) {
   cq_builder_printf(
       b,
       "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"calque\",\"version\":\"%s\",\"description\":\"Sentence "
-      "embeddings, through the interfaces of OpenAI, of text-embeddings-inference, and calque's own.\"},"
+      "embeddings, through the interfaces of OpenAI, text-embeddings-inference, Ollama, Cohere, and calque's own.\"},"
       "\"security\":[{\"key\":[]}],\"paths\":{",
       cq_version());
   for (size_t i = 0; serve_route_at(tables, i); i++) {
@@ -110,6 +110,8 @@ void serve_put_openapi(cq_builder *b, const serve_route *const *tables) {
          "\"Error\":{\"description\":\"what is wrong\",\"content\":{\"application/json\":{\"schema\":{\"type\":"
          "\"object\",\"properties\":{\"error\":{\"type\":\"string\"},\"error_type\":{\"enum\":[\"validation\","
          "\"overloaded\",\"too_large\",\"not_found\",\"internal\",\"unsupported\"]}}}}}},"
+         "\"CohereError\":{\"description\":\"what is wrong\",\"content\":{\"application/json\":{\"schema\":{\"type\":"
+         "\"object\",\"properties\":{\"message\":{\"type\":\"string\"},\"error_type\":{\"type\":\"string\"}}}}}},"
          "\"OpenAIError\":{\"description\":\"what is wrong\",\"content\":{\"application/json\":{\"schema\":{\"type\":"
          "\"object\",\"properties\":{\"error\":{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"},"
          "\"type\":{\"type\":\"string\"},\"param\":{},\"code\":{}}}}}}}}}}}");

@@ -15,10 +15,6 @@ static bool is_flag(const cq_option *row) {
   return row->type == CQ_OPTION_FLAG || row->type == CQ_OPTION_YES_NO;
 }
 
-static const char *const *words_of(const serve_field *f) {
-  return f->words ? f->words : row_of(f)->choices;
-}
-
 /* The allowed values of a field, for messages. */
 static void say_expected(char *out, size_t size, const serve_field *f) {
   const cq_option *row = row_of(f);
@@ -28,8 +24,8 @@ static void say_expected(char *out, size_t size, const serve_field *f) {
   else if (row->type == CQ_OPTION_SIZE)
     snprintf(out, size, "%ld to %ld", f->min, f->max);
   else if (row->type == CQ_OPTION_CHOICE)
-    for (size_t i = 0; words_of(f)[i] && n < size; i++)
-      n += (size_t)snprintf(out + n, size - n, i ? ", %s" : "one of %s", words_of(f)[i]);
+    for (size_t i = 0; row->choices[i] && n < size; i++)
+      n += (size_t)snprintf(out + n, size - n, i ? ", %s" : "one of %s", row->choices[i]);
 }
 
 /* The value in the row's form; NULL: invalid. */
@@ -45,8 +41,8 @@ static const char *translated(const serve_field *f, const char *value) {
     return *value && !*end && n >= f->min && n <= f->max ? value : NULL;
   }
   for (size_t i = 0; row->type == CQ_OPTION_CHOICE; i++) {
-    if (!words_of(f)[i]) return NULL;
-    if (!strcmp(words_of(f)[i], value)) return row->choices[i];
+    if (!row->choices[i]) return NULL;
+    if (!strcmp(row->choices[i], value)) return value;
   }
   return value;
 }
@@ -111,11 +107,11 @@ void serve_put_field_schema(cq_builder *b, const serve_field *f) {
     cq_builder_printf(b, "{\"type\":\"integer\",\"minimum\":%ld,\"maximum\":%ld", f->min, f->max);
   else
     cq_builder_text(b, "{\"type\":\"string\"");
-  for (size_t i = 0; row->type == CQ_OPTION_CHOICE && words_of(f)[i]; i++)
-    cq_builder_printf(b, i ? ",\"%s\"" : ",\"enum\":[\"%s\"", words_of(f)[i]);
+  for (size_t i = 0; row->type == CQ_OPTION_CHOICE && row->choices[i]; i++)
+    cq_builder_printf(b, i ? ",\"%s\"" : ",\"enum\":[\"%s\"", row->choices[i]);
   if (row->type == CQ_OPTION_CHOICE) cq_builder_char(b, ']');
   if (row->type == CQ_OPTION_CHOICE && !row->otherwise)
-    cq_builder_printf(b, ",\"default\":\"%s\"", words_of(f)[(size_t)row->number]);
+    cq_builder_printf(b, ",\"default\":\"%s\"", row->choices[(size_t)row->number]);
   else if (is_flag(row))
     cq_builder_printf(b, ",\"default\":%s", row->number != 0 ? "true" : "false");
   else if (row->type == CQ_OPTION_SIZE && !row->otherwise)

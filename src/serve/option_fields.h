@@ -9,8 +9,7 @@
 struct serve_field {
   const char *name, *row; /* name in a request; name in the group. A NULL name ends a list */
   const cq_option_group *group;
-  long min, max;            /* for a number: the allowed part of the row's range */
-  const char *const *words; /* other names for the row's choices, in the same order; NULL: none */
+  long min, max; /* for a number: the allowed part of the row's range */
 };
 
 /* Sets options from the query's arguments or the members of object; null and empty texts are ignored. False: the

@@ -55,12 +55,13 @@ bool serve_fail(serve_request *r, serve_mistake mistake, const char *param, cons
   va_start(list, format);
   vsnprintf(message, sizeof message, format, list);
   va_end(list);
-  const bool is_openai = r->route && r->route->style == SERVE_OPENAI;
+  const serve_style style = r->route ? r->route->style : SERVE_OURS;
+  const bool is_openai = style == SERVE_OPENAI;
   cq_builder *b = &r->answer;
   cq_builder_free(b);
-  r->code = is_openai ? mistakes[mistake].openai_code : mistakes[mistake].code;
+  r->code = style >= SERVE_OPENAI ? mistakes[mistake].openai_code : mistakes[mistake].code;
   r->content_type = NULL, r->constant = NULL;
-  cq_builder_text(b, is_openai ? "{\"error\":{\"message\":" : "{\"error\":");
+  cq_builder_text(b, is_openai ? "{\"error\":{\"message\":" : style == SERVE_COHERE ? "{\"message\":" : "{\"error\":");
   cq_json_text(b, message, strlen(message));
   if (is_openai) {
     const char *word = mistakes[mistake].openai_word;

@@ -5,14 +5,16 @@
  *   answer:  vectors ──▶ a response                               any thread, once the work is done
  *
  * Errors are JSON in the format of the route's interface:
- *   /v1        {"error": {"message", "type", "param", "code"}}         OpenAI's
- *   all others {"error": "message", "error_type": "validation"}        TEI's */
+ *   OpenAI's     {"error": {"message", "type", "param", "code"}}
+ *   Cohere's     {"message": "message", "error_type": "validation"}
+ *   all others   {"error": "message", "error_type": "validation"}        TEI's, and Ollama's */
 #ifndef SERVE_REQUEST_H
 #define SERVE_REQUEST_H
 
 #include "base/json_writer.h"
 #include "serve/metrics.h"
 #include "serve/queue.h"
+#include "serve/token_table.h"
 
 #include <jansson.h>
 
@@ -38,6 +40,8 @@ typedef struct serve_shared {
   serve_queue *queue; /* NULL: works are not submitted (a fuzz target) */
   serve_metrics *metrics;
   bool writable;
+  serve_token_kind token_kind; /* what OpenAI's routes take token ids for */
+  serve_token_table tokens;
   atomic_uint_fast64_t healthy_ms; /* when a health check last succeeded; 0: never */
 } serve_shared;
 
@@ -65,7 +69,8 @@ struct serve_request {
   const char *content_encoding; /* NULL: as it is */
   unsigned retry_after_s;       /* 0: no such header */
   uint64_t n_tokens, n_truncated;
-  bool is_embedding; /* n_truncated is sent in a header */
+  bool is_embedding;  /* n_truncated is sent in a header */
+  const char *scores; /* what the answer's are, for a header; NULL: it has none */
 };
 
 void serve_request_clear(serve_request *request); /* all but the struct */
@@ -74,7 +79,7 @@ void serve_request_keep_answer(
 
 /* What the functions below set as the request's response, instead of any other. */
 typedef enum serve_mistake {
-  SERVE_INVALID,          /* 400, of TEI's and ours 422 */
+  SERVE_INVALID,          /* 400; of TEI's and ours 422 */
   SERVE_MALFORMED,        /* 400: no JSON */
   SERVE_TOO_LARGE,        /* 413 */
   SERVE_TOO_LONG,         /* 413 (400 for OpenAI): a text longer than the model's maximum */

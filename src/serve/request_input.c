@@ -1,6 +1,9 @@
 /* Tokenizes the texts of a request into the sequences of its work, within the limits of one request. */
 #include "serve/request_input.h"
+#include "serve/request_body.h"
+#include "serve/route.h"
 
+#include "base/utf8.h"
 #include "calque/embedding.h"
 
 #include <inttypes.h>
@@ -66,10 +69,47 @@ static bool add_string(serve_request *r, const json_t *value, const char *field,
   return serve_add_text(r, (cq_slice){json_string_value(value), json_string_length(value)}, field, place, o);
 }
 
+bool serve_get_id(size_t *out, serve_request *r, const json_t *list, size_t i, int64_t n_ids, const char *field,
+                  const char *place) {
+  const json_t *id = json_array_get(list, i);
+  *out = (size_t)json_integer_value(id);
+  return (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) < n_ids) ||
+         serve_fail(r, SERVE_INVALID, field, "token %zu of %s is not a whole number from 0 to %" PRId64, i, place,
+                    n_ids - 1);
+}
+
+/* Appends the text of another tokenizer's ids. A list may end within a character, which becomes U+FFFD. */
+static bool add_decoded(serve_request *r, const json_t *list, const char *field, const char *place,
+                        const serve_input_options *o) {
+  const serve_token_table *t = &r->shared->tokens;
+  cq_builder bytes = {0}, text = {0};
+  bool is_fine = true;
+  for (size_t i = 0, id; is_fine && i < json_array_size(list); i++)
+    if ((is_fine = serve_get_id(&id, r, list, i, (int64_t)t->n, field, place)))
+      cq_builder_slice(&bytes, serve_token_bytes(t, id));
+  uint32_t code;
+  for (cq_slice rest = cq_built(&bytes); is_fine && cq_utf8_next(&code, &rest);) {
+    char character[4];
+    cq_builder_bytes(&text, character, cq_utf8_encode(character, code));
+  }
+  if (is_fine && (bytes.failed || text.failed)) is_fine = serve_fail_memory(r);
+  if (is_fine) is_fine = serve_add_text(r, cq_built(&text), field, place, o);
+  cq_builder_free(&bytes);
+  cq_builder_free(&text);
+  return is_fine;
+}
+
 /* Appends ids as one sequence; longer ones are treated like texts, but have no special tokens to keep. */
 static bool add_ids(serve_request *r, const json_t *list, const char *field, const char *place,
                     const serve_input_options *o) {
   const size_t n = json_array_size(list), max = r->model->max_tokens;
+  const serve_token_kind kind = o->is_openai ? r->shared->token_kind : SERVE_TOKENS_OWN;
+  if (kind == SERVE_TOKENS_REFUSED)
+    return serve_fail(r, SERVE_INVALID, field,
+                      "%s has token ids, of a tokenizer that the server does not know: send texts (LangChain: "
+                      "check_embedding_ctx_length=False), or start the server with --token-ids",
+                      place);
+  if (kind != SERVE_TOKENS_OWN) return add_decoded(r, list, field, place, o);
   const int64_t n_ids = cq_encoder_vocab_size(r->model->encoder);
   if (!begin_work(r, o)) return false;
   serve_work *w = r->work;
@@ -89,11 +129,9 @@ static bool add_ids(serve_request *r, const json_t *list, const char *field, con
   bool is_fine = ids && starts;
   if (!is_fine) serve_fail_memory(r);
   for (size_t i = 0; is_fine && i < kept; i++) {
-    const json_t *id = json_array_get(list, first + i);
-    ids[i] = (int32_t)json_integer_value(id);
-    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= n_ids)
-      is_fine = serve_fail(r, SERVE_INVALID, field, "token %zu of %s is not a whole number from 0 to %" PRId64,
-                           first + i, place, n_ids - 1);
+    size_t id;
+    is_fine = serve_get_id(&id, r, list, first + i, n_ids, field, place);
+    ids[i] = (int32_t)id;
   }
   for (size_t s = 0; is_fine && s <= n_sequences; s++) starts[s] = s * room < kept ? s * room : kept;
   cq_error error = {0};
@@ -142,18 +180,51 @@ bool serve_take_inputs(serve_request *r, const json_t *value, const char *field,
   return true;
 }
 
-bool serve_get_on_long(serve_on_long *out, serve_request *r, const json_t *object) {
+bool serve_get_truncation(serve_input_options *o, serve_request *r, const json_t *object) {
   static const char *const words[] = {"truncate", "window", "error", NULL}; /* by serve_on_long */
-  int word = -1;
-  const json_t *truncate = json_object_get(object, "truncate");
+  static const char *const sides[] = {"END", "START", "NONE", NULL};
+  static const char *const directions[] = {"Right", "right", "Left", "left", NULL};
+  int word = -1, side = 0, direction = 0;
   bool is_truncated = true;
-  if (!serve_get_bool(&is_truncated, r, object, "truncate") || !serve_get_choice(&word, r, object, "on_long", words))
+  const bool has_side = json_is_string(json_object_get(object, "truncate"));
+  if (!(has_side ? serve_get_choice(&side, r, object, "truncate", sides)
+                 : serve_get_bool(&is_truncated, r, object, "truncate")) ||
+      !serve_get_choice(&word, r, object, "on_long", words) ||
+      !serve_get_choice(&direction, r, object, "truncation_direction", directions))
     return false;
-  if (word >= 0)
-    *out = (serve_on_long)word;
-  else if (json_is_boolean(truncate))
-    *out = is_truncated ? SERVE_TRUNCATE : SERVE_REFUSE;
+  o->on_long = word >= 0 ? (serve_on_long)word : is_truncated && side < 2 ? SERVE_TRUNCATE : SERVE_REFUSE;
+  o->keeps_end = direction >= 2 || side == 1;
   return true;
+}
+
+/* The prompt: by its name, or the model's for what the texts are (Cohere's and NVIDIA's "input_type"). */
+static bool get_prompt(serve_input_options *o, serve_request *r, const json_t *object) {
+  static const char *const roles[][2] = {
+      {"query", "query"}, {"search_query", "query"}, {"passage", "document"}, {"search_document", "document"}};
+  const char *type = NULL;
+  if (r->route->style != SERVE_TEI && !serve_get_text(&type, r, object, "input_type")) return false;
+  for (size_t i = 0; type && i < 4; i++)
+    if (!strcmp(type, roles[i][0])) o->prompt_name = cq_encoder_task_prompt(r->model->encoder, roles[i][1]);
+  return serve_get_text(&o->prompt_name, r, object, "prompt_name");
+}
+
+static void free_embedding(void *state) {
+  serve_embedding *e = state;
+  if (e) json_decref(e->texts);
+  free(e);
+}
+
+json_t *serve_begin_embedding(serve_embedding **out, serve_input_options *o, serve_request *r, const char *dimensions) {
+  json_t *body = serve_body_json(r);
+  serve_embedding *e = *out = body ? calloc(1, sizeof *e) : NULL;
+  if (body && !e) serve_fail_memory(r);
+  r->state = e, r->state_free = free_embedding;
+  if (e) e->normalize = true;
+  if (e && serve_get_int(&e->dimensions, r, body, dimensions, 1, (int64_t)r->model->dim) &&
+      serve_get_truncation(o, r, body) && get_prompt(o, r, body))
+    return body;
+  json_decref(body);
+  return NULL;
 }
 
 size_t serve_finish_vectors(serve_request *r, size_t keep, bool normalize) {
@@ -165,4 +236,12 @@ size_t serve_finish_vectors(serve_request *r, size_t keep, bool normalize) {
     keep = dim;
   if (normalize) cq_normalize(w->vectors, w->n_texts, keep);
   return keep;
+}
+
+void serve_put_vectors(cq_builder *b, const serve_work *w, size_t dim) {
+  for (size_t i = 0; i < w->n_texts; i++) {
+    cq_builder_char(b, i ? ',' : '[');
+    cq_json_floats(b, w->vectors + i * dim, dim);
+  }
+  cq_builder_char(b, ']');
 }

@@ -4,7 +4,7 @@
 
 #include "serve/request.h"
 
-typedef enum serve_style { SERVE_OURS, SERVE_TEI, SERVE_OPENAI } serve_style;
+typedef enum serve_style { SERVE_OURS, SERVE_TEI, SERVE_OPENAI, SERVE_OLLAMA, SERVE_COHERE } serve_style;
 
 enum {
   SERVE_OPEN = 1,         /* needs no key */
@@ -28,10 +28,11 @@ struct serve_route {
   const char *answer_schema; /* of the answer; NULL: not JSON */
 };
 
-enum { SERVE_MAX_ROUTES = 48, SERVE_ALLOW = 64 /* bytes of a list of methods */ };
+enum { SERVE_MAX_ROUTES = 80, SERVE_ALLOW = 64 /* bytes of a list of methods */ };
 
-extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_api_routes[], serve_search_routes[],
-    serve_document_routes[], serve_page_routes[]; /* each ends with a row without a method */
+extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_ollama_routes[], serve_cohere_routes[],
+    serve_rerank_routes[], serve_api_routes[], serve_search_routes[], serve_document_routes[],
+    serve_page_routes[]; /* each ends with a row without a method */
 
 /* A server's tables in search order, NULL-terminated. */
 extern const serve_route *const serve_all_routes[];

@@ -21,7 +21,7 @@ static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
   cq_builder_printf(b, hit->by_words ? ",\"words\":%.9g" : ",\"words\":null", hit->words);
   cq_builder_printf(b, ",\"reason\":\"%s\",\"passage\":{\"number\":%zu,\"begin\":%zu,\"end\":%zu}",
                     hit->by_vector && hit->by_words ? "both"
-                    : hit->by_words                 ? "lexical"
+                    : hit->by_words                 ? "words"
                                                     : "dense",
                     hit->passage, hit->begin, hit->end);
   cq_builder_printf(b, ",\"good\":%s", hit->is_good ? "true" : "false");
@@ -36,10 +36,9 @@ static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
   cq_builder_text(b, "}");
 }
 
-static const char *const modes[] = {"dense", "lexical", "hybrid", NULL}; /* by cq_ranking */
 static const serve_field search_fields[] = {
     {.name = "k", .row = "top", .group = &cq_group_search, .min = 1, .max = 1000},
-    {.name = "mode", .row = "ranking", .group = &cq_group_search, .words = modes},
+    {.name = "mode", .row = "ranking", .group = &cq_group_search},
     {.name = "filter", .row = "filter", .group = &cq_group_search},
     {.name = "lang", .row = "language", .group = &cq_group_search},
     {.name = "exact", .row = "exact", .group = &cq_group_search},
@@ -75,25 +74,30 @@ static asked *begin_search(serve_request *r) {
   return NULL;
 }
 
-/* The queue has already encoded the query, except for lexical searches and models with a separate query route. */
+/* The queue has already encoded the query, except for searches by words and models with a separate query route. */
 static void answer_search(serve_request *r) {
   const asked *a = r->state;
   const cq_slice query = {a->query, a->n_query};
   cq_search_options o = *(const cq_search_options *)cq_options_struct(a->options);
   cq_hits *hits;
+  char *mode;
   cq_error error = {0};
   size_t n;
   o.snippet = CQ_SNIPPET_WORDS;
   o.query_vectors = r->work ? r->work->vectors : NULL;
-  if (cq_index_refresh(r->model->index, NULL, &error) ||
-      cq_index_search(&hits, r->model->index, &query, 1, &o, r->shared->ctx, &error)) {
+  if (cq_index_refresh(r->model->index, NULL, &error) || cq_options_get(&mode, a->options, "ranking", 0, &error)) {
     serve_fail_error(r, &error);
+    return;
+  }
+  if (cq_index_search(&hits, r->model->index, &query, 1, &o, r->shared->ctx, &error)) {
+    serve_fail_error(r, &error);
+    cq_free(mode);
     return;
   }
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
   r->is_embedding = true;
   cq_json_member(&r->answer, "{\"query\":", query);
-  cq_builder_printf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[o.ranking],
+  cq_builder_printf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", mode,
                     (double)(cq_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
   for (size_t i = 0; i < n; i++) {
     if (i) cq_builder_text(&r->answer, ",");
@@ -101,14 +105,14 @@ static void answer_search(serve_request *r) {
   }
   cq_builder_text(&r->answer, "]}");
   cq_hits_free(hits);
+  cq_free(mode);
   serve_answer(r);
 }
 
 /* The common part of both kinds of search request. */
-static void prepare_search(serve_request *r, cq_slice query, serve_on_long on_long) {
+static void prepare_search(serve_request *r, cq_slice query, serve_input_options input) {
   asked *a = r->state;
   const cq_search_options *o = cq_options_struct(a->options);
-  const char *prompt;
   if (!serve_has_index(r, false)) return;
   if (query.n == 0) {
     serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
@@ -120,30 +124,30 @@ static void prepare_search(serve_request *r, cq_slice query, serve_on_long on_lo
   }
   memcpy(a->query, query.data, query.n);
   a->n_query = query.n;
-  if (o->ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&prompt, r->model->index))
+  if (o->ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&input.prompt_name, r->model->index))
     answer_search(r);
   else
-    serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long, .prompt_name = prompt});
+    serve_add_text(r, query, "query", "'query'", &input);
 }
 
 static void prepare_get_search(serve_request *r) {
   const char *q = r->argument(r, "q");
   const asked *a = begin_search(r);
   if (a && serve_set_fields(a->options, r, search_fields, NULL))
-    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, SERVE_TRUNCATE);
+    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, (serve_input_options){0});
 }
 
 static void prepare_post_search(serve_request *r) {
   enum { N_FIELDS = sizeof search_fields / sizeof *search_fields };
   const char *known[N_FIELDS + 3] = {"query", "on_long", "truncate"}; /* the list's end is that of known */
   json_t *body = serve_body_json(r);
-  serve_on_long on_long = SERVE_TRUNCATE;
+  serve_input_options input = {0};
   for (size_t i = 0; i < N_FIELDS; i++) known[3 + i] = search_fields[i].name;
   const asked *a = body && serve_check_fields(r, body, known) ? begin_search(r) : NULL;
-  if (a && serve_set_fields(a->options, r, search_fields, body) && serve_get_on_long(&on_long, r, body)) {
+  if (a && serve_set_fields(a->options, r, search_fields, body) && serve_get_truncation(&input, r, body)) {
     const json_t *query = json_object_get(body, "query");
     if (json_is_string(query))
-      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, on_long);
+      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, input);
     else
       serve_fail(r, SERVE_INVALID, "query", query ? "'query' is not a string" : "'query' is missing");
   }

@@ -170,12 +170,17 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "a host that others can reach needs an API key (--api-key-file, CALQUE_API_KEY), or --insecure "
                    "where everybody may use it");
+  if (o->cors && !serve_cors_is_list(o->cors))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "--cors is '%s', expected SCHEME://HOST or *", o->cors);
+  s->access.cors = o->cors;
   s->access.checks_host = is_loopback && !o->insecure;
   s->shared.routes = o->routes;
   if (!(s->shared.metrics = serve_metrics_new(o->routes))) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");
   const size_t n_threads = (size_t)cq_context_n_threads(ctx);
   if ((s->fd < 0 && (status = serve_listen(&s->fd, o->host, o->port, error))) ||
       (status = serve_log_open(&s->log, o->access_log, error)) ||
+      (o->token_table &&
+       (status = serve_token_table_open(&s->shared.tokens, s->shared.token_kind, o->token_table, error))) ||
       (status = serve_model_open(&s->model, &o->model, error)) ||
       (status =
            serve_queue_open(&s->shared.queue, &(serve_queue_options){o->queue_tokens, 512 * n_threads}, ctx, error)) ||
@@ -206,6 +211,7 @@ cq_status serve_open(serve_server **out, const serve_options *options, cq_contex
                                     .queue_tokens = options->queue_tokens,
                                     .deadline_ms = options->deadline_ms};
   s->shared.writable = options->model.writable;
+  s->shared.token_kind = (serve_token_kind)options->token_kind;
   pthread_mutex_init(&s->mutex, NULL);
   pthread_cond_init(&s->changed, NULL);
   const cq_status status = open_parts(s, ctx, error);
@@ -231,6 +237,7 @@ void serve_close(serve_server *s) {
   serve_metrics_free(s->shared.metrics);
   serve_log_close(s->log);
   serve_access_close(&s->access);
+  serve_token_table_close(&s->shared.tokens);
   pthread_cond_destroy(&s->changed);
   pthread_mutex_destroy(&s->mutex);
   free(s);

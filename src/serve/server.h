@@ -13,6 +13,7 @@
 #define SERVE_SERVER_H
 
 #include "serve/served_model.h"
+#include "serve/token_table.h"
 
 typedef struct serve_server serve_server;
 
@@ -22,10 +23,13 @@ typedef struct serve_options {
   const struct serve_route *const *routes; /* tables, NULL-terminated: serve_all_routes */
   serve_model_options model;
   const char *host;
-  int port;             /* 0: any that is free */
-  const char *key_file; /* NULL: none */
-  const char *key;      /* NULL: none */
-  bool insecure;        /* any host without a key */
+  int port;                /* 0: any that is free */
+  const char *key_file;    /* NULL: none */
+  const char *key;         /* NULL: none */
+  bool insecure;           /* any host without a key */
+  const char *cors;        /* as in serve_access */
+  int token_kind;          /* a serve_token_kind */
+  const char *token_table; /* the file of a kind that has a table */
   size_t max_body, max_tokens, queue_tokens;
   size_t max_body_bytes, max_answer_bytes; /* in memory, of all requests together; 0: 512 MiB, 256 MiB */
   unsigned deadline_ms, receive_s;

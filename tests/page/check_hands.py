@@ -87,7 +87,7 @@ class Hands(Checks):
         # The segments are radio buttons: arrows choose.
         page.evaluate("document.querySelector('[name=mode]:checked').focus()")
         page.press("ArrowRight")
-        page.until("location.search.includes('mode=lexical')", "an arrow chooses the ranking")
+        page.until("location.search.includes('mode=dense')", "an arrow chooses the ranking")
 
     # ---- the map ----
 

@@ -36,8 +36,8 @@ class Visit(Checks):
         page = self.page
         meters = "[...new Set([...document.querySelectorAll('.meter span:first-child')].map(e => e.textContent))].join()"
         self.start("?q=" + quote(self.sentence))
-        page.until(f"{HITS} && {meters} === 'meaning'", "hits by meaning, unless asked")
-        for mode, shown in (("lexical", "words"), ("hybrid", "meaning,words")):
+        page.until(f"{HITS} && {meters} === 'meaning,words'", "hits by both, unless asked")
+        for mode, shown in (("words", "words"), ("dense", "meaning")):
             page.evaluate(f"document.querySelector('[name=mode][value={mode}]').click()")
             page.until(f"{HITS} && {meters} === '{shown}'", f"hits of {mode}")
             that(f"mode={mode}" in page.evaluate("location.search"), "the address has the mode")

@@ -18,7 +18,7 @@ start one --store "$SECRET" --writable --threads 1
 start two --store "$SECRET" --writable --threads 1
 hits() { grep -o '"id":"[^"]*"\|"best":"[^"]*"' body; }
 for query in "coffee" "repairing%20a%20bicycle"; do
-  for mode in dense lexical hybrid; do
+  for mode in dense words hybrid; do
     is "$(code "$files/api/search?q=$query&mode=$mode&k=5")" 200
     hits >wanted
     is "$(code "$one/api/search?q=$query&mode=$mode&k=5")" 200
@@ -35,7 +35,7 @@ is "$(code "$one/health")" 200
 # what the one has acknowledged, the other finds
 is "$(code -X POST "$one/api/documents?name=a.jsonl" --data-binary '{"id":"p","text":"Pinguine am Südpol.","language":"de"}')" 200
 has '"added":1'
-is "$(code "$two/api/search?q=Pinguine&mode=lexical&k=1")" 200
+is "$(code "$two/api/search?q=Pinguine&mode=words&k=1")" 200
 has '"id":"p"'
 is "$(code "$two/api/documents/p")" 200
 has "Südpol"

@@ -74,6 +74,56 @@ static void pages_of_other_sites_are_refused(void **state) {
   }
 }
 
+static void pages_of_listed_origins_may(void **state) {
+  static const char *const lists[] = {"*", "https://example.org", "http://a.b:80,app://obsidian.md"};
+  static const char *const none[] = {"",
+                                     ",",
+                                     "example.org",
+                                     "https://",
+                                     "://host",
+                                     "https://a/b",
+                                     "https://a,",
+                                     "https://a,,https://b",
+                                     "https://a, https://b",
+                                     "*,https://a",
+                                     "null"};
+  char *keys[] = {(char *)(size_t) "key"};
+  (void)state;
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) assert_true(serve_cors_is_list(lists[i]));
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    if (serve_cors_is_list(none[i])) fail_msg("'%s'", none[i]);
+  static const struct {
+    const char *cors, *origin;
+    bool has;
+  } rows[] = {{"*", "https://any", true},
+              {"*", "null", true},
+              {"*", NULL, false},
+              {NULL, "https://a", false},
+              {"https://a,app://obsidian.md", "app://obsidian.md", true},
+              {"https://a,app://obsidian.md", "HTTPS://A", true},
+              {"https://a,app://obsidian.md", "https://a,app://obsidian.md", false},
+              {"https://a", "https://a.evil", false},
+              {"https://a.org", "https://a", false},
+              {"https://a", "http://a", false},
+              {"https://a", "", false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    serve_access a = {.cors = rows[i].cors};
+    serve_credentials given = {
+        .method = "POST", .origin = rows[i].origin, .host = "localhost:80", .site = "cross-site"};
+    if (serve_cors_has(rows[i].cors, rows[i].origin) != rows[i].has) fail_msg("row %zu", i);
+    assert_int_equal(code_of(&a, &given, NULL), rows[i].has ? 0 : 403);
+    a.keys = keys, a.n_keys = 1; /* a page needs the key, too, but not to ask whether it may send it */
+    assert_int_equal(code_of(&a, &given, NULL), rows[i].has ? 401 : 403);
+    given.method = "OPTIONS";
+    assert_int_equal(code_of(&a, &given, NULL), rows[i].has ? 0 : 403);
+    given.method = "POST", given.authorization = "Bearer key";
+    assert_int_equal(code_of(&a, &given, NULL), rows[i].has ? 0 : 403);
+  }
+  const serve_access a = {.cors = "*", .checks_host = true}; /* a name that was rebound is none of its origins */
+  assert_int_equal(code_of(&a, &(serve_credentials){.method = "GET", .origin = "http://evil", .host = "evil"}, NULL),
+                   403);
+}
+
 static const char *key_file(const char *bytes, size_t n) {
   write_bytes(test_path("keys"), bytes, n);
   return test_path("keys");
@@ -131,9 +181,8 @@ static void files_without_keys_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(hosts_are_addresses_or_localhost),
-      cmocka_unit_test(pages_of_other_sites_are_refused),
-      cmocka_unit_test(keys_are_compared_whole),
+      cmocka_unit_test(hosts_are_addresses_or_localhost), cmocka_unit_test(pages_of_other_sites_are_refused),
+      cmocka_unit_test(pages_of_listed_origins_may),      cmocka_unit_test(keys_are_compared_whole),
       cmocka_unit_test(files_without_keys_are_refused),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

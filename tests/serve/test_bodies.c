@@ -12,7 +12,7 @@ static serve_shared shared;
 static serve_model *model;
 
 /* A field of a route, with what it takes: s: a string, i: a whole number, b: true or false, t: texts in a list,
- * T: the same or one text, I: the same or token ids, o: an object; '!' behind it: it must be there. */
+ * T: the same or one text, I: the same or token ids, d: token ids alone, e: names of types, o: an object; '!' behind it: it must be there. */
 typedef struct field {
   const char *name, *takes;
 } field;
@@ -26,7 +26,7 @@ static const struct call {
      "/v1/embeddings",
      "{\"input\": [\"a river\", \"b\"], \"encoding_format\": \"float\", \"dimensions\": 4, \"on_long\": \"window\"}",
      false,
-     {{"input", "I!"}, {"encoding_format", "s"}, {"dimensions", "i"}, {"on_long", "s"}, {"prompt_name", "s"}}},
+     {{"input", "T!"}, {"encoding_format", "s"}, {"dimensions", "i"}, {"on_long", "s"}, {"prompt_name", "s"}}},
     {"POST",
      "/embed",
      "{\"inputs\": [[3, 4], [5]], \"normalize\": true, \"truncate\": false, \"dimensions\": 2}",
@@ -39,6 +39,11 @@ static const struct call {
       {"prompt_name", "s"},
       {"truncation_direction", "s"}}},
     {"POST",
+     "/embed_all",
+     "{\"inputs\": [\"a river\", \"b\"], \"truncate\": true}",
+     false,
+     {{"inputs", "I!"}, {"truncate", "b"}}},
+    {"POST",
      "/similarity",
      "{\"inputs\": {\"source_sentence\": \"a\", \"sentences\": [\"b\", \"c\"]}}",
      false,
@@ -48,6 +53,47 @@ static const struct call {
      "{\"inputs\": \"a river\", \"add_special_tokens\": true}",
      false,
      {{"inputs", "T!"}, {"add_special_tokens", "b"}}},
+    {"POST",
+     "/decode",
+     "{\"ids\": [[3, 4], [5]], \"skip_special_tokens\": true}",
+     false,
+     {{"ids", "d!"}, {"skip_special_tokens", "b"}}},
+    {"POST",
+     "/rerank",
+     "{\"query\": \"a\", \"texts\": [\"b\", \"c\"], \"return_text\": true, \"truncate\": true, \"top_n\": 1}",
+     false,
+     {{"query", "s!"},
+      {"texts", "t!"},
+      {"return_text", "b"},
+      {"truncate", "b"},
+      {"top_n", "i"},
+      {"truncation_direction", "s"}}},
+    {"POST",
+     "/v2/rerank",
+     "{\"query\": \"a\", \"documents\": [\"b\", {\"text\": \"c\"}], \"top_n\": 1, \"return_documents\": true}",
+     false,
+     {{"query", "s!"}, {"documents", "t!"}, {"top_n", "i"}, {"return_documents", "b"}}},
+    {"POST",
+     "/v1/embed",
+     "{\"texts\": [\"a\", \"b\"], \"truncate\": \"START\", \"input_type\": \"search_query\"}",
+     false,
+     {{"texts", "t!"}, {"truncate", "b"}, {"input_type", "s"}, {"output_dimension", "i"}}},
+    {"POST",
+     "/v2/embed",
+     "{\"texts\": [\"a\"], \"output_dimension\": 9, \"embedding_types\": [\"float\", \"int8\", \"binary\"]}",
+     false,
+     {{"texts", "t!"}, {"embedding_types", "e"}, {"output_dimension", "i"}}},
+    {"POST",
+     "/api/embed",
+     "{\"input\": [\"a\", \"b\"], \"truncate\": true, \"dimensions\": 4, \"options\": {}, \"keep_alive\": \"5m\"}",
+     false,
+     {{"input", "T!"}, {"truncate", "b"}, {"dimensions", "i"}}},
+    {"POST",
+     "/api/embeddings",
+     "{\"prompt\": \"a river\", \"truncate\": true}",
+     false,
+     {{"prompt", "s!"}, {"truncate", "b"}}},
+    {"POST", "/api/show", "{\"model\": \"bert-uncased\", \"verbose\": true}", false, {{"model", "s!"}}},
     {"POST", "/api/similarity", "{\"a\": [\"a\"], \"b\": [\"b\"]}", true, {{"a", "t!"}, {"b", "t!"}}},
     {"POST",
      "/api/mine",
@@ -107,7 +153,9 @@ static int call(json_t **answer, const char *method, const char *path, const cha
   if (!json)
     fail_msg("%s %s: the answer to '%.*s' is no JSON: %.*s", method, path, (int)n, body, (int)r.answer.n,
              r.answer.data);
-  if (r.code >= 400 && !json_object_get(json, "error")) fail_msg("%s: %d without an error", path, r.code);
+  const bool is_cohere = r.route->style == SERVE_COHERE;
+  if (r.code >= 400 && !json_object_get(json, is_cohere ? "message" : "error"))
+    fail_msg("%s: %d without an error", path, r.code);
   const int code = r.code;
   serve_request_clear(&r);
   if (answer)
@@ -119,14 +167,17 @@ static int call(json_t **answer, const char *method, const char *path, const cha
 
 /* The message of an error, and the field that it says to be wrong. */
 static const char *message_of(const json_t *answer, const char **param) {
-  const json_t *error = json_object_get(answer, "error");
+  const json_t *plain = json_object_get(answer, "message"), *error = plain ? plain : json_object_get(answer, "error");
   *param = json_is_object(error) ? json_string_value(json_object_get(error, "param")) : NULL;
   const char *text = json_string_value(json_is_object(error) ? json_object_get(error, "message") : error);
   return text ? text : "";
 }
 
 static int refusal_of(const struct call *c) {
-  return !strncmp(c->path, "/v1/", 4) ? 400 : 422;
+  static const char *const paths[] = {"/v1/", "/v2/", "/api/embed", "/api/show"};
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    if (!strncmp(c->path, paths[i], strlen(paths[i]))) return 400;
+  return 422;
 }
 
 static int open_shared(void **state) {

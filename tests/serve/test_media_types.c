@@ -202,24 +202,11 @@ static void bodies_of_files(void **state) {
   is_document("z", "Packed.");
 }
 
-static void token_ids_of_another_model(void **state) {
-  char text[200];
-  (void)state;
-  is_code(400, "check_embedding_ctx_length", "POST", "/v1/embeddings",
-          (body){NULL, NULL, BYTES("{\"model\": \"text-embedding-3-small\", \"input\": [[5, 6]]}")});
-  is_code(200, "", "POST", "/v1/embeddings",
-          (body){NULL, NULL, BYTES("{\"model\": \"text-embedding-3-small\", \"input\": [\"a\"]}")});
-  snprintf(text, sizeof text, "{\"model\": \"%s\", \"input\": [[5, 6]]}", model->name);
-  is_code(200, "", "POST", "/v1/embeddings", (body){NULL, NULL, text, strlen(text)});
-  is_code(200, "", "POST", "/embeddings", (body){NULL, NULL, BYTES("{\"input\": [5, 6]}")});
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(json_in_any_encoding),       cmocka_unit_test(what_is_not_known_is_refused_by_name),
-      cmocka_unit_test(compressed_bodies),          cmocka_unit_test(files_of_a_form),
-      cmocka_unit_test(forms_that_are_refused),     cmocka_unit_test(bodies_of_files),
-      cmocka_unit_test(token_ids_of_another_model),
+      cmocka_unit_test(json_in_any_encoding),   cmocka_unit_test(what_is_not_known_is_refused_by_name),
+      cmocka_unit_test(compressed_bodies),      cmocka_unit_test(files_of_a_form),
+      cmocka_unit_test(forms_that_are_refused), cmocka_unit_test(bodies_of_files),
   };
   return cmocka_run_group_tests(tests, open_shared, close_shared);
 }

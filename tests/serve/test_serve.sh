@@ -168,6 +168,56 @@ grep -q '"path":"/embed","status":200' "$tmp/log" || fail "the access log lacks 
 grep -q 'river' "$tmp/log" && fail "the access log has a text"
 grep -q 'reopened' "$tmp/server" || fail "nothing was opened again"
 
+# Pages of other origins, and what a browser asks before.
+expect 1 serve --model "$TEACHER" --port 0 --cors example.org
+stderr_has "--cors is 'example.org', expected SCHEME://HOST"
+printf 'first\n' >"$tmp/key"
+start --cors https://example.org,app://obsidian.md --api-key-file "$tmp/key"
+lacks() { ! grep -qiF -- "$1" "$tmp/answer" || fail "the answer has '$1'"; }
+asked=$'\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization,x-stainless-os'
+ask OPTIONS /v1/embeddings '' "Origin: app://obsidian.md$asked"
+is 204; has "Access-Control-Allow-Origin: app://obsidian.md"; has "Access-Control-Allow-Methods: POST, OPTIONS"
+has "Access-Control-Allow-Headers: authorization,x-stainless-os"; has "Vary: Origin"
+has "Access-Control-Max-Age: "; lacks "Allow-Private-Network"
+ask OPTIONS /api/tags '' $'Origin: https://example.org\r\nAccess-Control-Request-Private-Network: true'
+is 204; has "Access-Control-Allow-Methods: GET, HEAD, OPTIONS"; has "Access-Control-Allow-Private-Network: true"
+ask POST /embed '{"inputs": "a"}' $'Origin: https://example.org\r\nAuthorization: Bearer first'
+is 200; has "Access-Control-Allow-Origin: https://example.org"; has "Expose-Headers: X-Calque-Truncated"
+lacks "Access-Control-Max-Age"
+ask POST /embed '{"inputs": ""}' $'Origin: https://example.org\r\nAuthorization: Bearer first'
+is 422; has "Access-Control-Allow-Origin: https://example.org"
+ask POST /embed '{"inputs": "a"}' 'Origin: https://example.org'; is 401; has "Access-Control-Allow-Origin"
+ask POST /embed '{"inputs": "a"}' $'Origin: https://elsewhere.org\r\nAuthorization: Bearer first'
+is 403; has "(--cors)"; lacks "Access-Control-Allow-Origin"
+ask OPTIONS /embed '' 'Origin: https://elsewhere.org'; is 403; lacks "Access-Control-Allow-Origin"
+ask OPTIONS /embed; is 401
+stop
+
+# HEAD and OPTIONS of all paths; a body in gzip, and in what is not known.
+start
+ask OPTIONS /embed; is 204; has "Allow: POST, OPTIONS"; lacks "Access-Control"; lacks "Vary: Origin"
+ask OPTIONS /v1/models; is 204; has "Allow: GET, HEAD, OPTIONS"
+ask OPTIONS /nowhere; is 404
+for path in /v1/models /models /api/tags /api/version /info /health /ping /; do
+  ask GET $path; is 200; length=$(grep -i '^content-length' "$tmp/answer")
+  ask HEAD $path; is 200; has "$length"; [ -z "$(body_of_answer)" ] || fail "HEAD $path has a body"
+done
+ask HEAD /embed; is 405; has "Allow: POST, OPTIONS"
+ask POST /rerank '{"query": "a river", "texts": ["a garden", "a river"]}'; is 200; has "X-Calque-Scores: cosine"
+has '[{"index":1,"score":1.0},{"index":0,"score":'
+ask POST /rerank '{"query": "a river"}'; is 422; lacks "X-Calque-Scores"
+ask POST /api/embed '{"input": "The river is long."}'; is 200; body_of_answer | sed 's/,"total.*//' >"$tmp/alone"
+printf '{"input": "The river is long."}' | gzip >"$tmp/zipped"
+exec 9<>"/dev/tcp/127.0.0.1/$port"
+printf 'POST /api/embed HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n' \
+  "$(wc -c <"$tmp/zipped")" >&9
+cat "$tmp/zipped" >&9
+timeout 20 cat <&9 >"$tmp/answer"
+exec 9>&- 9<&-
+is 200; body_of_answer | sed 's/,"total.*//' | cmp - "$tmp/alone"
+ask POST /api/embed '{"input": "a"}' 'Content-Encoding: br'; is 415; has "expected gzip, deflate or zstd"
+stop
+
 # A name is a host for --insecure only, and with keys.
 start --insecure
 host=rebound.example ask GET /health; is 200
@@ -191,7 +241,9 @@ expect 0 index new --model "$TEACHER" "$tmp/docs.index"
 printf 'The river is long.\nA late garden.\n' >"$tmp/docs.txt"
 expect 0 index add "$tmp/docs.index" "$tmp/docs.txt"
 start "$tmp/docs.index"
-ask GET '/api/search?q=river'; is 200; has "X-Calque-Truncated: 0"; has '"truncated":false'
+ask GET '/api/search?q=river'; is 200; has "X-Calque-Truncated: 0"; has '"truncated":false'; has '"mode":"hybrid"'
+ask GET '/api/search?q=river&mode=words'; is 200; has '"mode":"words"'; has '"reason":"words"'
+ask GET '/api/search?q=river&mode=lexical'; is 422; has "expected one of dense, words, hybrid"
 ask POST /api/search "{\"query\": \"$long\"}"; is 200; has "X-Calque-Truncated: 1"; has '"truncated":true'
 ask POST /api/search "{\"query\": \"$long\", \"on_long\": \"window\"}"; is 200; has "X-Calque-Truncated: 0"
 ask POST /api/search "{\"query\": \"$long\", \"on_long\": \"error\"}"; is 413; has "'query' is longer"
@@ -230,7 +282,7 @@ for _ in $(seq 5); do # the text may be encoded before a query arrives
     head -n 1 "$tmp/answer" | grep -q ' 429 ' || continue
     refused=yes
     has "Retry-After"
-    ask POST /api/search '{"query": "river", "mode": "lexical"}'; is 200
+    ask POST /api/search '{"query": "river", "mode": "words"}'; is 200
   done
   wait $other
   [ $refused = no ] || break
@@ -268,6 +320,25 @@ echo "The baker opens his shop." | "$PROGRAM" encode --model "$TEACHER" --task t
 stop
 expect 1 serve --model "$TEACHER" --port 0 --task clustering
 stderr_has "there are retrieval.query, retrieval.passage, text-matching"
+
+# Token ids of OpenAI's models need the table that says what they are.
+expect 2 serve --model "$TEACHER" --port 0 --token-ids cl100k
+stderr_has "--token-ids cl100k or o200k needs --token-table FILE"
+expect 2 serve --model "$TEACHER" --port 0 --token-ids own --token-table "$tmp/table"
+expect 1 serve --model "$TEACHER" --port 0 --token-ids o200k --token-table "$tmp/table"
+stderr_has "$tmp/table: cannot open"
+printf 'IQ== 0\nIg== 2\n' >"$tmp/table"
+expect 1 serve --model "$TEACHER" --port 0 --token-ids o200k --token-table "$tmp/table"
+stderr_has "$tmp/table:2: the id is '2', expected 1"
+awk 'BEGIN { for (i = 0; i < 100256; i++) print "YSBy " i }' >"$tmp/table" # "a r"
+start --token-ids cl100k --token-table "$tmp/table"
+ask POST /v1/embeddings '{"input": "a ra r"}'; is 200; body_of_answer >"$tmp/alone"
+ask POST /v1/embeddings '{"input": [[9906, 1917]]}'; is 200; body_of_answer | cmp - "$tmp/alone"
+ask POST /v1/embeddings '{"input": [[9906, 100257]]}'; is 400; has "from 0 to 100255"
+stop
+start
+ask POST /v1/embeddings '{"input": [[9906, 1917]]}'; is 400; has "check_embedding_ctx_length=False"
+stop
 
 # A server whose first text has no token. A static model has no special tokens, so its vector is zeros.
 TEACHER=$SOURCE/tests/golden/models/static-mean

@@ -44,7 +44,7 @@ static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_
     printf(", \"score\": %.6f, \"words\": %.6f, \"by\": \"%s\"", hit->score, hit->words,
            hit->by_vector && hit->by_words ? "both"
            : hit->by_words                 ? "words"
-                                           : "vector");
+                                           : "dense");
     printf(", \"passage\": %zu, \"begin\": %zu, \"end\": %zu", hit->passage, hit->begin, hit->end);
     if (hit->best.data) cli_json_text(stdout, ", \"best\": ", hit->best);
     if (d->title.n) cli_json_text(stdout, ", \"title\": ", d->title);

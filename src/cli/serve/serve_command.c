@@ -54,6 +54,16 @@ static const cq_option options[] = {
              "append a line of JSON for each request; -: standard output")},
     {CQ_FLAG(struct args, "writable", serve.model.writable, KEEPS,
              "let clients add, replace and remove documents of the INDEX")},
+    {CQ_TEXT(struct args, "cors", serve.cors, KEEPS, "ORIGIN",
+             "let pages of other origins use the server: https://example.org,app://obsidian.md; *: any page that a "
+             "browser opens here"),
+     .otherwise = "only its own page"},
+    {CQ_CHOICE(
+        struct args, "token-ids", serve.token_kind, KEEPS, SERVE_TOKENS_REFUSED, serve_token_kinds, "KIND",
+        "what lists of token ids are on /v1/embeddings: of OpenAI's models, as LangChain sends them, decoded with "
+        "--token-table, or the model's own")},
+    {CQ_TEXT(struct args, "token-table", serve.token_table, KEEPS, "FILE",
+             "the table of --token-ids in tiktoken's format, such as cl100k_base.tiktoken")},
     {CQ_FLAG(struct args, "health", health, KEEPS,
              "only ask the server at --host and --port whether it is ready: exit code 0 if so, else 1")},
     CLI_FOLDER_ENCODING(struct args),
@@ -107,6 +117,8 @@ static int run(const cli_call *call) {
   if (args.serve.model.writable && is_folder)
     return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");
   if (args.encoding && !is_folder) return cli_usage(call->path, CLI_ENCODING_NEEDS_FOLDER);
+  if (!args.serve.token_table == (serve_token_table_size((serve_token_kind)args.serve.token_kind) > 0))
+    return cli_usage(call->path, "--token-ids cl100k or o200k needs --token-table FILE, and nothing else takes one");
   if (args.serve.model.task && index) return cli_usage(call->path, "--task is for a model: an INDEX has its own tasks");
   if (!args.serve.model.model && !index) args.serve.model.model = CQ_DEFAULT_MODEL;
   int code = cli_open_context(&ctx, args.threads);
@@ -129,7 +141,8 @@ const cli_command cli_serve = {
     CLI_ARGUMENTS("[INDEX|FOLDER]", 0, 1),
     .description =
         "Prints an address: browsers get a search page there, and programs use the same over HTTP, through the "
-        "interfaces of OpenAI (/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); "
+        "interfaces of OpenAI (/v1/embeddings), Ollama, Cohere, and text-embeddings-inference (/embed), and calque's "
+        "own; "
         "/openapi.json describes all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed "
         "first, into FOLDER/.calque, or into the user's cache if the folder is read-only; later starts index only what "
         "has changed. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server that "

@@ -1,0 +1,134 @@
+/* Documents in the order of their relevance to a query: TEI's /rerank, and Cohere's /v1/rerank and /v2/rerank, whose
+ * fields /rerank takes, too. The scores are cosines, since the model is no reranker; a header says so (X-Calque-Scores),
+ * and, in Cohere's form, a field. */
+#include "serve/request_body.h"
+#include "serve/request_input.h"
+#include "serve/route.h"
+
+#include "calque/embedding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct rerank {
+  json_t *documents;
+  bool is_cohere, has_texts; /* in the answer */
+  int64_t top;               /* 0: all */
+} rerank;
+
+typedef struct scored {
+  double score;
+  size_t i;
+} scored;
+
+static void free_rerank(void *state) {
+  rerank *k = state;
+  if (k) json_decref(k->documents);
+  free(k);
+}
+
+/* A document is a string or, in Cohere's form, an object with a text. */
+static const json_t *text_of(const json_t *document) {
+  return json_is_object(document) ? json_object_get(document, "text") : document;
+}
+
+static bool take_documents(serve_request *r, const rerank *k, const char *field, const serve_input_options *o) {
+  const size_t n = json_array_size(k->documents), max = r->shared->limits.max_texts;
+  if (!n) return serve_fail(r, SERVE_INVALID, field, "'%s' is missing, or no list of strings", field);
+  if (n > max)
+    return serve_fail(r, SERVE_TOO_LARGE, field, "'%s' has %zu texts, the limit of one request is %zu", field, n, max);
+  for (size_t i = 0; i < n; i++) {
+    const json_t *text = text_of(json_array_get(k->documents, i));
+    char place[80];
+    snprintf(place, sizeof place, "'%s[%zu]'", field, i);
+    if (!json_is_string(text)) return serve_fail(r, SERVE_INVALID, field, "%s is not a string", place);
+    if (!serve_add_text(r, (cq_slice){json_string_value(text), json_string_length(text)}, field, place, o))
+      return false;
+  }
+  return true;
+}
+
+static void prepare_rerank(serve_request *r) {
+  serve_input_options o = {0};
+  rerank *k = calloc(1, sizeof *k);
+  json_t *body = serve_body_json(r);
+  r->state = k, r->state_free = free_rerank;
+  if (!k && body) serve_fail_memory(r);
+  if (k && body) {
+    k->is_cohere = r->route->style == SERVE_COHERE || json_object_get(body, "documents");
+    const char *field = k->is_cohere ? "documents" : "texts";
+    k->documents = json_incref(json_object_get(body, field));
+    if (serve_get_truncation(&o, r, body) && serve_get_text(&o.prompt_name, r, body, "prompt_name") &&
+        serve_get_int(&k->top, r, body, "top_n", 1, INT64_MAX) &&
+        serve_get_bool(&k->has_texts, r, body, k->is_cohere ? "return_documents" : "return_text") &&
+        serve_take_text(r, json_object_get(body, "query"), "query", &o))
+      (void)take_documents(r, k, field, &o);
+  }
+  json_decref(body);
+}
+
+static int by_score(const void *a, const void *b) {
+  const scored *x = a, *y = b;
+  return x->score != y->score ? (x->score < y->score) - (x->score > y->score) : (x->i > y->i) - (x->i < y->i);
+}
+
+static void put_scored(cq_builder *b, const rerank *k, const scored *s) {
+  const json_t *text = text_of(json_array_get(k->documents, s->i));
+  const cq_slice slice = {json_string_value(text), json_string_length(text)};
+  cq_builder_printf(b, "{\"index\":%zu,\"%s\":", s->i, k->is_cohere ? "relevance_score" : "score");
+  cq_json_float(b, (float)s->score);
+  if (k->has_texts) cq_json_member(b, k->is_cohere ? ",\"document\":{\"text\":" : ",\"text\":", slice);
+  cq_builder_text(b, k->has_texts && k->is_cohere ? "}}" : "}");
+}
+
+static void answer_rerank(serve_request *r) {
+  const rerank *k = r->state;
+  const size_t dim = r->model->dim, n = r->work->n_texts - 1;
+  const size_t top = k->top && (uint64_t)k->top < n ? (size_t)k->top : n;
+  const float *x = r->work->vectors;
+  cq_builder *b = &r->answer;
+  scored *list = calloc(n, sizeof *list);
+  if (!list) {
+    serve_fail_memory(r);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) list[i] = (scored){cq_cosine(x, x + (i + 1) * dim, dim), i};
+  qsort(list, n, sizeof *list, by_score);
+  if (k->is_cohere) cq_builder_printf(b, "{\"id\":\"%016llx\",\"results\":", (unsigned long long)cq_now_us());
+  for (size_t i = 0; i < top; i++) {
+    cq_builder_char(b, i ? ',' : '[');
+    put_scored(b, k, &list[i]);
+  }
+  cq_builder_char(b, ']');
+  if (k->is_cohere)
+    cq_builder_printf(b,
+                      ",\"meta\":{\"api_version\":{\"version\":\"%s\"},\"billed_units\":{\"search_units\":1}},"
+                      "\"calque\":{\"scores\":\"cosine\",\"truncated\":%zu}}",
+                      !strncmp(r->route->path, "/v1", 3) ? "1" : "2", r->work->n_truncated);
+  r->scores = "cosine";
+  free(list);
+  serve_answer(r);
+}
+
+#define BODY                                                                                                           \
+  "{\"query\":{\"type\":\"string\"},\"model\":{\"type\":\"string\"},\"top_n\":{\"type\":\"integer\"}"                  \
+  "," SERVE_TEXT_FIELDS ","
+#define COHERE_BODY                                                                                                    \
+  BODY "\"documents\":{\"type\":\"array\",\"description\":\"strings, or objects with text\"},"                         \
+       "\"return_documents\":{\"type\":\"boolean\"}}"
+#define COHERE_ANSWER "{\"id\":{\"type\":\"string\"},\"results\":{\"type\":\"array\"},\"calque\":{\"type\":\"object\"}}"
+#define SUMMARY       "Texts by their relevance to a query: cosines (X-Calque-Scores), for want of a reranker"
+
+const serve_route serve_rerank_routes[] = {
+    {"POST", "/rerank", SERVE_TEI, 0, prepare_rerank, answer_rerank, .summary = SUMMARY,
+     .body = BODY "\"texts\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"documents\":{\"type\":\"array\"},"
+                  "\"return_documents\":{\"type\":\"boolean\"},\"raw_scores\":{\"type\":\"boolean\"},"
+                  "\"return_text\":{\"type\":\"boolean\"}}",
+     .answer_schema = "[]"},
+    {"POST", "/v2/rerank", SERVE_COHERE, 0, prepare_rerank, answer_rerank, .summary = SUMMARY, .body = COHERE_BODY,
+     .answer_schema = COHERE_ANSWER},
+    {"POST", "/v1/rerank", SERVE_COHERE, 0, prepare_rerank, answer_rerank, .summary = SUMMARY, .body = COHERE_BODY,
+     .answer_schema = COHERE_ANSWER},
+    {0},
+};
