@@ -157,8 +157,10 @@ static cq_status put_text(cq_builder *b, const cq_encoder *encoder, const int32_
 
 static bool put_decoded(serve_request *r, const json_t *list, const char *place, bool leaves_out) {
   const size_t n = json_array_size(list);
-  int32_t *ids = n ? malloc(n * sizeof *ids) : NULL;
-  bool is_fine = ids || (n ? serve_fail_memory(r) : serve_fail(r, SERVE_INVALID, "ids", "%s has no ids", place));
+  if (!n) return serve_fail(r, SERVE_INVALID, "ids", "%s has no ids", place);
+  int32_t *ids = malloc(n * sizeof *ids);
+  if (!ids) return serve_fail_memory(r);
+  bool is_fine = true;
   cq_builder text = {0};
   cq_error error = {0};
   for (size_t i = 0, id; is_fine && i < n; i++)
