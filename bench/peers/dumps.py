@@ -13,11 +13,11 @@ import sys
 from xml.sax.saxutils import escape
 
 
-def markup(sentences, rng):
+def markup(sentences, heading, rng):
     out = ["{{Infobox|name=x|value=1}}\n"]
     for i, sentence in enumerate(sentences):
         if i and rng.random() < 0.2:
-            out.append(f"\n\n== {i} ==\n")
+            out.append(f"\n\n== {heading} ==\n")
         words = sentence.split(" ")
         if len(words) > 6 and rng.random() < 0.5:
             k = rng.randrange(1, len(words) - 1)
@@ -55,7 +55,7 @@ def main():
             if not sides[side] or kind < 0.05 * (1 + side) and kind >= 0.05 * side:
                 continue
             title = sides[side][0].split(" ")[0] + f" {page if side == 0 else 7919 * page % 100003}"
-            pages[side].append((len(pages[side]) + 1, title, markup(sides[side], rng)))
+            pages[side].append((len(pages[side]) + 1, title, markup(sides[side], ("History", "Geschichte")[side], rng)))
         if kind >= 0.1:
             gold.update(tuple(row) for row in part if row[0] in sides[0] and row[1] in sides[1])
     for side, name in ((0, "a"), (1, "b")):

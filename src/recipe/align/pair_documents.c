@@ -7,17 +7,23 @@
 #include <ctype.h>
 #include <string.h>
 
-/* An id without the parts that are its language's code: "de/intro.de.html" becomes "//intro..html", lowercase. */
-static void put_key(cq_builder *out, const cq_align_document *d) {
+/* An id without the parts that are its language's code: "de/intro.de.html" becomes "//intro..html", lowercase. False: it
+ * has no letter, and a number may be anything's, as those of pages in two wikis. */
+static bool put_key(cq_builder *out, const cq_align_document *d) {
   const size_t n_code = strcspn(d->language, "-_");
+  bool has_letter = false;
   cq_builder_clear(out);
   for (const char *at = d->id; *at;) {
     const size_t n = strcspn(at, "/._-");
     if (n != n_code || strncasecmp(at, d->language, n) != 0)
-      for (size_t i = 0; i < n; i++) cq_builder_char(out, (char)tolower((unsigned char)at[i]));
+      for (size_t i = 0; i < n; i++) {
+        cq_builder_char(out, (char)tolower((unsigned char)at[i]));
+        has_letter |= (at[i] < '0' || at[i] > '9') && at[i] != '#';
+      }
     at += n;
     if (*at) cq_builder_char(out, *at++);
   }
+  return has_letter;
 }
 
 /* other[i] of each source document i; SIZE_MAX: none yet. */
@@ -26,7 +32,7 @@ static cq_status pair_by_name(size_t *other, bool *taken, const cq_align_documen
   cq_builder key = {0};
   cq_status status = CQ_OK;
   for (size_t j = 0; !status && j < sides[1].n; j++) {
-    put_key(&key, &sides[1].items[j]);
+    if (!put_key(&key, &sides[1].items[j])) continue;
     cq_map_entry *entry = key.failed ? NULL : cq_map_at(&keys, cq_built(&key));
     if (!entry)
       status = cq_fail_memory(error, "names of documents");
@@ -34,7 +40,7 @@ static cq_status pair_by_name(size_t *other, bool *taken, const cq_align_documen
       entry->value = entry->value == CQ_MAP_NONE ? j : SIZE_MAX - 1; /* a name that two have says nothing */
   }
   for (size_t i = 0; !status && i < sides[0].n; i++) {
-    put_key(&key, &sides[0].items[i]);
+    if (!put_key(&key, &sides[0].items[i])) continue;
     if (key.failed) status = cq_fail_memory(error, "names of documents");
     const uint64_t j = status ? CQ_MAP_NONE : cq_map_get(&keys, cq_built(&key));
     if (j < sides[1].n && !taken[j]) other[i] = j, taken[j] = true;

@@ -4,9 +4,11 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "tensor/kernels.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { COARSEST = 256, RADIUS = 10, MAX_TYPES = CQ_ALIGN_MAX_GROUP * CQ_ALIGN_MAX_GROUP };
@@ -17,6 +19,7 @@ enum { COARSEST = 256, RADIUS = 10, MAX_TYPES = CQ_ALIGN_MAX_GROUP * CQ_ALIGN_MA
 #define SIZE   0.35
 #define UNEVEN 0.02 /* less for a bead of different numbers of sentences */
 #define ALONE  (-0.015)
+#define SELDOM 2.5 /* standard deviations above random pairs */
 #define NEARLY 0.2 /* a path is nearly as good as the best when it scores that much less */
 
 /* --- the band: for each row i of nodes, 0 to n, those from lo[i] to hi[i] of 0 to m --- */
@@ -413,23 +416,52 @@ static double visible_score(const scoring *s, size_t i, size_t a, size_t j, size
   return chance < 1 ? ((double)group_cosine(s, i, a, j, b) - chance) / (1 - chance) : 0;
 }
 
+static int compare_scores(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* What pairs that are no translations seldom reach: a bead below that is none. Of random pairs some are translations, more
+ * in short documents, but not among the lower half, which gives mean and deviation. */
+static double least_score(const scoring *s) {
+  enum { PAIRS = 2000 };
+  double scores[PAIRS];
+  cq_random r = cq_random_seeded(1, 0);
+  if (s->x->n < 2 || s->y->n < 2) return -INFINITY; /* there is nothing to compare with */
+  for (size_t k = 0; k < PAIRS; k++) {
+    const size_t i = (size_t)cq_random_below(&r, s->x->n) + 1;
+    scores[k] = visible_score(s, i, 1, (size_t)cq_random_below(&r, s->y->n) + 1, 1);
+  }
+  qsort(scores, PAIRS, sizeof *scores, compare_scores);
+  const double middle = scores[PAIRS / 2], deviation = middle - scores[(size_t)(0.16 * PAIRS)];
+  return middle + SELDOM * deviation;
+}
+
+static void put_alone(cq_bead *beads, size_t *n, node from, node to) {
+  for (size_t i = from.i; i < to.i; i++)
+    beads[(*n)++] = (cq_bead){.source = (uint32_t)i, .n_source = 1, .target = (uint32_t)from.j};
+  for (size_t j = from.j; j < to.j; j++)
+    beads[(*n)++] = (cq_bead){.source = (uint32_t)to.i, .target = (uint32_t)j, .n_target = 1};
+}
+
 static cq_status read_beads(cq_bead **out, size_t *n, const scoring *s, cq_error *error) {
+  const double least = least_score(s);
   node *path;
   size_t n_path;
   *out = NULL, *n = 0;
   cq_status status = trace(&path, &n_path, s->p, error);
-  cq_bead *beads = status ? NULL : cq_alloc_array(n_path, sizeof *beads);
+  cq_bead *beads = status ? NULL : cq_alloc_array(s->x->n + s->y->n, sizeof *beads);
   if (!status && !beads) status = cq_fail_memory(error, "beads");
   for (size_t k = 1; !status && k < n_path; k++) {
     const node from = path[k - 1], to = path[k];
     const size_t a = to.i - from.i, b = to.j - from.j;
-    beads[k - 1] = (cq_bead){.source = (uint32_t)from.i,
-                             .n_source = (uint32_t)a,
-                             .target = (uint32_t)from.j,
-                             .n_target = (uint32_t)b,
-                             .score = a && b ? visible_score(s, to.i, a, to.j, b) : 0};
+    const double score = a && b ? visible_score(s, to.i, a, to.j, b) : -INFINITY;
+    if (score < least || !a || !b)
+      put_alone(beads, n, from, to);
+    else
+      beads[(*n)++] = (cq_bead){(uint32_t)from.i, (uint32_t)a, (uint32_t)from.j, (uint32_t)b, score};
   }
-  if (!status) *out = beads, *n = n_path - 1;
+  *out = beads;
   cq_free(path);
   return status;
 }
