@@ -19,6 +19,7 @@
 #include "calque/embedding.h"
 #include "calque/encoder.h"
 #include "calque/eval.h"
+#include "calque/export.h"
 #include "calque/extend.h"
 #include "calque/finetune.h"
 #include "calque/hub.h"

@@ -95,6 +95,10 @@ cq_status cq_dense_new(cq_module **out, int64_t in, int64_t out_dim, cq_activati
   return CQ_OK;
 }
 
+cq_activation cq_dense_activation(const cq_module *module) {
+  return ((const dense *)module)->activation->activation;
+}
+
 static void dense_free(cq_module *module) {
   dense *d = (dense *)module;
   cq_linear_free(&d->linear);

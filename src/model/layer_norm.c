@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"
-#include "model/module.h"
+#include "model/modules.h"
 #include "nn/norm.h"
 
 typedef struct layer_norm {
@@ -28,8 +28,7 @@ static cq_status layer_norm_open(cq_module **out, const cq_module_source *source
   if (!l) return cq_fail_memory(error, "a layer norm");
   *l = (layer_norm){.base = {.type = &cq_layer_norm_type, .output_is_sentence = true, .n_params = 2}};
   l->base.params = l->params;
-  l->norm =
-      (cq_norm){.gamma = &l->params[0], .beta = &l->params[1], .eps = 1e-5f}; /* PyTorch's eps, which no file says */
+  l->norm = (cq_norm){.gamma = &l->params[0], .beta = &l->params[1], .eps = CQ_LAYER_NORM_EPS};
   *out = &l->base;
   cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "config.json", error);
   if (!status) status = cq_json_get_int(&dim, config, "dimension", 1, INT32_MAX, path, error);

@@ -25,6 +25,13 @@ CQ_MUST_USE cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t di
                                          double dropout, const char *path, cq_random *random, cq_arena *arena,
                                          cq_error *error);
 
+/* A Pooling's modes in their order: [the result]. */
+size_t cq_pooling_modes(const cq_pooling_mode **modes, const cq_module *module);
+/* What follows a Dense module's product; params[0] is its weight, params[1], if there is one, its bias. */
+cq_activation cq_dense_activation(const cq_module *module);
+
+#define CQ_LAYER_NORM_EPS 1e-5f /* of a LayerNorm module: PyTorch's, which no file says */
+
 /* The parts of an LSTM module. */
 typedef struct cq_lstm_sizes {
   int64_t n_layers, dim;

@@ -133,6 +133,12 @@ static cq_status pooling_open(cq_module **out, const cq_module_source *source, c
   return CQ_OK;
 }
 
+size_t cq_pooling_modes(const cq_pooling_mode **modes, const cq_module *module) {
+  const pooling *p = (const pooling *)module;
+  *modes = p->modes;
+  return p->n_modes;
+}
+
 static bool in_fixed_order(const pooling *p) {
   for (size_t i = 1; i < p->n_modes; i++)
     if (p->modes[i] <= p->modes[i - 1]) return false;

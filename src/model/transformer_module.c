@@ -132,11 +132,6 @@ static cq_status save_transformer(const cq_module *module, cq_dtype weights, con
   return status;
 }
 
-/* The layer that x passes at each depth. */
-static const cq_transformer_layer *layer_at(const cq_transformer *t, int64_t depth) {
-  return &t->layers[depth / (t->group_size * t->repeats) * t->group_size + depth % t->group_size];
-}
-
 typedef struct tape {
   cq_embedding_saved embedding;
   const float **bias;
@@ -245,8 +240,8 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
     status = cq_embedding_forward(worker, &t->embedding, batch, now, 0, record ? &record->embedding : NULL, error);
   if (!status) add_to_mixture(worker, t, mixture, scaled, now, 0);
   for (int64_t i = 0; !status && i < depth; i++) {
-    status = cq_transformer_forward(worker, layer_at(t, i), batch, next, now, bias, (uint32_t)(1 + i * SITES_PER_LAYER),
-                                    record ? &record->layers[i] : NULL, error);
+    status = cq_transformer_forward(worker, cq_transformer_layer_at(t, i), batch, next, now, bias,
+                                    (uint32_t)(1 + i * SITES_PER_LAYER), record ? &record->layers[i] : NULL, error);
     cq_tensor before = now;
     now = next;
     if (!status) add_to_mixture(worker, t, mixture, scaled, now, i + 1);
@@ -274,9 +269,9 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
   if (record->bias && !t->relative.table->frozen)
     status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
   for (int64_t i = t->is_stack ? 0 : cq_transformer_depth(t); !status && i-- > 0;) {
-    status = cq_transformer_backward(worker, layer_at(t, i), batch, gradients, dy, record->bias, dbias,
+    status = cq_transformer_backward(worker, cq_transformer_layer_at(t, i), batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
-    if (!status && !dbias && t->repeats == 1) cq_transformer_pass(layer_at(t, i), gradients);
+    if (!status && !dbias && t->repeats == 1) cq_transformer_pass(cq_transformer_layer_at(t, i), gradients);
   }
   if (!status && dbias) status = cq_relative_bias_backward(worker, &t->relative, batch, gradients, dbias, error);
   if (!status)

@@ -47,6 +47,11 @@ static inline int64_t cq_transformer_depth(const cq_transformer *t) {
   return t->is_stack ? t->n_layers : t->n_layers * t->repeats;
 }
 
+/* The layer that a token passes at each depth, if it is not a stack. */
+static inline const cq_transformer_layer *cq_transformer_layer_at(const cq_transformer *t, int64_t depth) {
+  return &t->layers[depth / (t->group_size * t->repeats) * t->group_size + depth % t->group_size];
+}
+
 /* Sets a stack's dropouts: one rate for embeddings and feed-forward layers, one for attention. */
 void cq_transformer_set_dropouts(cq_transformer *t, double rate, double attention);
 /* Replaces the model's word embeddings, once read, by those of a language's vocabulary. */

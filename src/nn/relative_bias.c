@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The bucket of a key `distance` positions after the query (negative: before it). */
-static int64_t relative_bucket(int64_t distance, int64_t n_buckets) {
+int64_t cq_relative_bucket(int64_t distance, int64_t n_buckets) {
   const int64_t half = n_buckets / 2, exact = half / 2;
   int64_t n = -distance, bucket = 0;
   if (n < 0) {
@@ -28,7 +27,7 @@ static int32_t *bias_indices(cq_worker *worker, const cq_relative_bias *l, int64
   if (!ids) return NULL;
   for (int64_t i = 0; i < length; i++) {
     for (int64_t j = 0; j < length; j++) {
-      const int64_t bucket = relative_bucket(j - i, l->table->rows);
+      const int64_t bucket = cq_relative_bucket(j - i, l->table->rows);
       for (int64_t h = 0; h < n_heads; h++) ids[(h * length + i) * length + j] = (int32_t)(bucket * n_heads + h);
     }
   }

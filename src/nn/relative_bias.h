@@ -10,6 +10,9 @@ typedef struct cq_relative_bias {
   cq_param *table; /* [n_buckets, n_heads] */
 } cq_relative_bias;
 
+enum { CQ_RELATIVE_FAR = 128 }; /* all distances from here on are in the last bucket of their side */
+/* The bucket of a key `distance` positions after the query (negative: before it). */
+int64_t cq_relative_bucket(int64_t distance, int64_t n_buckets);
 /* One [n_heads, length, length] matrix per sequence, in the workspace. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_relative_bias_forward(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
                                                const float ***bias, cq_error *error);

@@ -1,6 +1,6 @@
-/* The parts of a SentencePiece model file that encoding needs: protocol buffers, parsed by hand, because the installed
- * headers of libsentencepiece (0.1.97) expose too little. SentencePieceProcessor has pieces, scores, and whether a
- * piece is unknown, control, unused or a byte. It lacks
+/* The parts of a SentencePiece model file that encoding needs: protocol buffers, read by format/protobuf.h, because the
+ * installed headers of libsentencepiece (0.1.97) expose too little. SentencePieceProcessor has pieces, scores, and
+ * whether a piece is unknown, control, unused or a byte. It lacks
  *
  *   user-defined pieces      they look like normal ones
  *   trainer_spec             model_type, treat_whitespace_as_suffix, byte_fallback, ids
@@ -15,9 +15,7 @@
  *   trainer_spec     3 model_type (1 unigram, 2 BPE, 3 word, 4 char), 24 treat_whitespace_as_suffix, 35 byte_fallback,
  *                    40 unk_id, 41 bos_id, 42 eos_id
  *   normalizer_spec  2 precompiled_charsmap, 3 add_dummy_prefix, 4 remove_extra_whitespaces, 5 escape_whitespaces,
- *                    6 normalization_rule_tsv
- *
- * A field is a key (number << 3 | wire type) and its value: 0 varint, 1 eight bytes, 2 length and bytes, 5 four. */
+ *                    6 normalization_rule_tsv */
 #ifndef TOKEN_MODEL_PROTO_H
 #define TOKEN_MODEL_PROTO_H
 

@@ -62,11 +62,13 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char 
   if (status) return status;
   const char *unk = cq_class_token(config, naming->kind, CQ_UNK), *suffix = herbert ? "</w>" : "";
   const bool has_unk = herbert && unk && cq_vocab_id(&t->vocab, cq_slice_of(unk)) >= 0;
-  t->document = json_pack("{s:s, s:n, s:n, s:[], s:{s:s, s:s}, s:{s:s, s:n, s:o, s:s, s:s, s:b, s:b}}", "version",
-                          "1.0", "truncation", "padding", "added_tokens", "decoder", "type",
-                          herbert ? "BPEDecoder" : "ByteLevel", "suffix", suffix, "model", "type", "BPE", "dropout",
-                          "unk_token", has_unk ? json_string(unk) : json_null(), "continuing_subword_prefix", "",
-                          "end_of_word_suffix", suffix, "fuse_unk", 0, "byte_fallback", 0);
+  json_t *decoder = herbert
+                        ? json_pack("{s:s, s:s}", "type", "BPEDecoder", "suffix", suffix)
+                        : json_pack("{s:s, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1);
+  t->document = json_pack("{s:s, s:n, s:n, s:[], s:o, s:{s:s, s:n, s:o, s:s, s:s, s:b, s:b}}", "version", "1.0",
+                          "truncation", "padding", "added_tokens", "decoder", decoder, "model", "type", "BPE",
+                          "dropout", "unk_token", has_unk ? json_string(unk) : json_null(), "continuing_subword_prefix",
+                          "", "end_of_word_suffix", suffix, "fuse_unk", 0, "byte_fallback", 0);
   cq_json_update(&t->document, cq_class_steps_json(config, naming->kind, NULL));
   if (!t->document) return cq_fail_memory(error, "tokenizer document");
   t->config_class = herbert ? "HerbertTokenizer" : "RobertaTokenizer";

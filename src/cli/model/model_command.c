@@ -1,4 +1,4 @@
-/* calque model get | put | new | info | check | quantize | trim: the group, and `info`. */
+/* calque model get | put | new | info | check | quantize | trim | center | export: the group, and `info`. */
 #include "base/utf8.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 extern const cli_command cli_model_get, cli_model_put, cli_model_new, cli_model_check, cli_model_quantize,
-    cli_model_trim, cli_model_center;
+    cli_model_trim, cli_model_center, cli_model_export;
 
 struct info_args {
   size_t size;
@@ -97,14 +97,16 @@ static const cli_command model_info = {
     .run = run_model_info,
 };
 
-static const cli_command *const children[] = {&cli_model_get,  &cli_model_put,    &cli_model_new,
-                                              &model_info,     &cli_model_check,  &cli_model_quantize,
-                                              &cli_model_trim, &cli_model_center, NULL};
+static const cli_command *const children[] = {
+    &cli_model_get,      &cli_model_put,  &cli_model_new,    &model_info,       &cli_model_check,
+    &cli_model_quantize, &cli_model_trim, &cli_model_center, &cli_model_export, NULL};
 
 const cli_command cli_model = {
     .name = "model",
-    .summary = "fetch, make, show, compare, quantize, trim, center or publish models: get, new, info, check, ...",
-    .description = "Fetches, makes, shows, compares, quantizes, trims, centers and publishes model directories.",
+    .summary =
+        "fetch, make, show, compare, quantize, trim, center, export or publish models: get, new, info, check, ...",
+    .description =
+        "Fetches, makes, shows, compares, quantizes, trims, centers, exports and publishes model directories.",
     .example = "calque model info all-MiniLM-L6-v2",
     .children = children,
 };

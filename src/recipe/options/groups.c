@@ -24,6 +24,7 @@
   X(encode)                                                                                                            \
   X(encoder)                                                                                                           \
   X(eval)                                                                                                              \
+  X(export)                                                                                                            \
   X(extend)                                                                                                            \
   X(finetune)                                                                                                          \
   X(hub)                                                                                                               \
