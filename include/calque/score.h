@@ -58,9 +58,9 @@ typedef struct cq_score_options {
   const char *const *inputs; /**< one after the other, as for cq_corpus_filter(); rows are held in memory */
   size_t n_inputs;
   const char *model;
-  const char *cache_directory; /**< cache of the text's vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
-  cq_precision precision;      /**< of the model */
-  bool compose;                /**< as in cq_encoder_options */
+  const char *cache_directory;  /**< cache of the text's vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
+  cq_precision precision;       /**< of the model */
+  bool compose;                 /**< as in cq_encoder_options */
   const char *const *languages; /**< codes of the two columns; none: the languages of most rows */
   size_t n_languages;
   /** Keep the rows with the highest probabilities, as many as have this mean; 0: all rows */
@@ -78,8 +78,8 @@ typedef struct cq_row_scores cq_row_scores;
 typedef struct cq_score_row {
   double probability; /**< that the sides are translations */
   cq_score_reason reason;
-  bool is_kept;           /**< by min_precision */
-  uint32_t run;           /**< the run of shifted rows that has it, from 1; 0: none */
+  bool is_kept;            /**< by min_precision */
+  uint32_t run;            /**< the run of shifted rows that has it, from 1; 0: none */
   const cq_slice *columns; /**< [n_columns] borrowed */
   size_t n_columns;
   const double *evidence; /**< by the names of cq_score_evidence_name(); borrowed */
@@ -108,7 +108,8 @@ CQ_API double cq_row_scores_share(const cq_row_scores *scoring, cq_score_reason 
  * cq_corpus_filter(); NULL or "-": standard output. The file is written atomically.
  * @param json  a JSON object per row instead: line, score, reason, columns, evidence
  * @errors CQ_ERR_ARGUMENT for an ending that is not written; CQ_ERR_IO; CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_row_scores_write(const cq_row_scores *scoring, const char *path, bool json, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_row_scores_write(const cq_row_scores *scoring, const char *path, bool json,
+                                                 cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,7 @@ static double evidence(const cq_row_scores *s, size_t row, const char *name) {
 static void evidence_is_as_worked_out(void **state) {
   (void)state;
   cq_row_scores *s = NULL;
-  const char *text = "At 17 and 42 we met.\tUm 17 und 93 kamen wir.\n"  /* a number that the other side lacks, twice */
+  const char *text = "At 17 and 42 we met.\tUm 17 und 93 kamen wir.\n" /* a number that the other side lacks, twice */
                      "It cost 10,000 crowns.\tEs kostete 10 000 Kronen.\n" /* the same number */
                      "At 5:30, not 6.\tUm 5.30, nicht 6.\n"
                      "Five of 7.\t5 von 7.\n" /* one side alone has a number more */
@@ -52,10 +52,22 @@ static void evidence_is_as_worked_out(void **state) {
     size_t row;
     const char *name;
     double value;
-  } wanted[] = {{0, "numbers_both", log(2)}, {0, "numbers_one", 0}, {1, "numbers_both", 0}, {1, "numbers_one", 0},
-                {2, "numbers_both", 0},      {2, "numbers_one", 0}, {3, "numbers_both", 0}, {3, "numbers_one", log(2)},
-                {4, "copy", 1},              {5, "copy", 0},        {5, "copied", 9.0 / 12}, {5, "shortness", 0.25},
-                {6, "repeated", log(3)},     {9, "repeated", log(3)}, {0, "repeated", 0},   {0, "copied", 2.0 / 14}};
+  } wanted[] = {{0, "numbers_both", log(2)},
+                {0, "numbers_one", 0},
+                {1, "numbers_both", 0},
+                {1, "numbers_one", 0},
+                {2, "numbers_both", 0},
+                {2, "numbers_one", 0},
+                {3, "numbers_both", 0},
+                {3, "numbers_one", log(2)},
+                {4, "copy", 1},
+                {5, "copy", 0},
+                {5, "copied", 9.0 / 12},
+                {5, "shortness", 0.25},
+                {6, "repeated", log(3)},
+                {9, "repeated", log(3)},
+                {0, "repeated", 0},
+                {0, "copied", 2.0 / 14}};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
     assert_true(fabs(evidence(s, wanted[i].row, wanted[i].name) - wanted[i].value) < 1e-9);
   const cq_score_row empty = cq_row_scores_row(s, 10);

@@ -124,7 +124,8 @@ cq_status cq_pair_features(float **out, const cq_mining *m, const cq_encoder *en
   w.features = cq_alloc_array(m->n_pairs, CQ_N_PAIR_FEATURES * sizeof *w.features);
   cq_status status = w.features ? CQ_OK : cq_fail_memory(error, "pairs");
   for (int side = 0; !status && side < 2; side++)
-    status = cq_text_tokens_read(&w.sides[side], m->sides[side].corpus.sentences, m->sides[side].corpus.n, encoder, error);
+    status =
+        cq_text_tokens_read(&w.sides[side], m->sides[side].corpus.sentences, m->sides[side].corpus.n, encoder, error);
   if (!status) status = measure_ratio(&w.usual_ratio, m, error);
   if (!status) status = cq_context_try(ctx, n_runs, measure_run, &w, error);
   for (int side = 0; side < 2; side++) cq_text_tokens_free(&w.sides[side]);

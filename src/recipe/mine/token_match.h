@@ -23,8 +23,8 @@ void cq_text_tokens_free(cq_text_tokens *tokens);
 typedef struct cq_token_match {
   const cq_kernels *kernels;
   const cq_param *table;
-  const int32_t *row_of;  /* NULL: a token's row is its id */
-  const int32_t *ids[2];  /* of the sentences last matched */
+  const int32_t *row_of; /* NULL: a token's row is its id */
+  const int32_t *ids[2]; /* of the sentences last matched */
   size_t n[2];
   float *vectors[2], *best[2]; /* best: the cosine with the nearest token of the other side */
   uint32_t *nearest[2];        /* which that is, the first on a tie */

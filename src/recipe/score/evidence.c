@@ -23,9 +23,9 @@
 #include <string.h>
 
 const char *const cq_evidence_names[] = {
-    "cosine",   "length",       "shortness", "numbers_both", "numbers_one",  "language",     "untranslated",
-    "copied",   "copy",         "repeated",  "covered",      "covered_part", "words",        "words_part",
-    "names_source", "names_target", "names", "order", "neighbors", "end", "shuffled", NULL,
+    "cosine", "length",   "shortness", "numbers_both", "numbers_one", "language",   "untranslated", "copied",
+    "copy",   "repeated", "covered",   "covered_part", "words",       "words_part", "names_source", "names_target",
+    "names",  "order",    "neighbors", "end",          "shuffled",    NULL,
 };
 
 /* A file of few rows says little about its own cosines and lengths: as many rows as these count for the usual ones. */
@@ -56,9 +56,9 @@ typedef struct gathering {
   cq_map ids; /* word -> id */
   cq_slice *distinct;
   size_t n_distinct, distinct_capacity;
-  cq_slice *shuffled[2];   /* [n] */
-  uint32_t *records[5];    /* of the two sides, of these shuffled, of the distinct words */
-  double *null_mean;       /* [n] of a row's two sides with others */
+  cq_slice *shuffled[2]; /* [n] */
+  uint32_t *records[5];  /* of the two sides, of these shuffled, of the distinct words */
+  double *null_mean;     /* [n] of a row's two sides with others */
   double usual_ratio, ratio_spread, usual_order;
   double covered[2], by_words[2]; /* mean and deviation in shifted rows */
   cq_text_tokens tokens[2];
@@ -157,7 +157,10 @@ static cq_status encode_all(gathering *g, cq_cached_encoder *store, cq_cached_pr
   const struct {
     const cq_slice *texts;
     size_t n;
-  } lists[5] = {{g->texts->sides[0], n}, {g->texts->sides[1], n}, {g->shuffled[0], n}, {g->shuffled[1], n},
+  } lists[5] = {{g->texts->sides[0], n},
+                {g->texts->sides[1], n},
+                {g->shuffled[0], n},
+                {g->shuffled[1], n},
                 {g->distinct, g->n_distinct}};
   cq_status status = CQ_OK;
   for (int l = 0; !status && l < 5; l++)
@@ -199,8 +202,7 @@ static void measure_null(gathering *g) {
   const double own = count ? squares / count - (sum / count) * (sum / count) : 0;
   g->file->null_mean = mean;
   g->file->null_deviation = sqrt((count * own + prior * PRIOR_NULL_SPREAD * PRIOR_NULL_SPREAD) / (count + prior));
-  for (size_t i = 0; i < n; i++)
-    g->null_mean[i] = (g->null_mean[i] + 8 * mean) / ((double)(2 * n_shifts) + 8);
+  for (size_t i = 0; i < n; i++) g->null_mean[i] = (g->null_mean[i] + 8 * mean) / ((double)(2 * n_shifts) + 8);
 }
 
 static double standing(const gathering *g, size_t i, double cosine) {
@@ -214,8 +216,7 @@ static void compare_vectors(void *context, size_t run, int worker) {
     double *e = row_of(g, i);
     const double own = cosine_of(g, 0, i, 1, i);
     e[CQ_E_COSINE] = standing(g, i, own);
-    e[CQ_E_SHUFFLED] =
-        (own - fmax(cosine_of(g, 2, i, 1, i), cosine_of(g, 0, i, 3, i))) / g->file->null_deviation;
+    e[CQ_E_SHUFFLED] = (own - fmax(cosine_of(g, 2, i, 1, i), cosine_of(g, 0, i, 3, i))) / g->file->null_deviation;
     for (int shift = -CQ_MAX_SHIFT; shift <= CQ_MAX_SHIFT; shift++) {
       const int64_t j = (int64_t)i + shift;
       g->shifted[i * (2 * CQ_MAX_SHIFT + 1) + (size_t)(shift + CQ_MAX_SHIFT)] =
@@ -300,8 +301,8 @@ static double order_ratio(double z, size_t n, double usual) {
 
 typedef struct matching {
   gathering *g;
-  float *weights;   /* [n_distinct] */
-  double *raw;      /* [n, 6]: covered, part, words, part, Fisher's z, n; of shifted rows: covered, words */
+  float *weights; /* [n_distinct] */
+  double *raw;    /* [n, 6]: covered, part, words, part, Fisher's z, n; of shifted rows: covered, words */
   size_t shift;
 } matching;
 enum { RAW = 6 };
@@ -490,7 +491,7 @@ static void compare_numbers(double *e, cq_slice source, cq_slice target) {
   qsort(x.items, x.n, sizeof *x.items, by_text), qsort(y.items, y.n, sizeof *y.items, by_text);
   while (i < x.n || j < y.n) {
     const int order = i == x.n ? 1 : j == y.n ? -1 : strcmp(x.items[i], y.items[j]);
-    alone[0] += order < 0, alone[1] += order > 0;
+    alone[0] += order<0, alone[1] += order> 0;
     i += order <= 0, j += order >= 0;
   }
   e[CQ_E_NUMBERS_BOTH] = log1p((double)cq_min(alone[0], alone[1]));
@@ -604,8 +605,8 @@ static bool class_words(uint32_t *classes, const gathering *g, const uint32_t *c
     cq_slice text = g->distinct[i];
     char key[20];
     size_t n = 0, begin = text.n;
-    for (int c = 0; c < ENDING && begin > 0; c++)
-      do begin--;
+    for (int c = 0; c < ENDING && begin > 0; c++) do
+        begin--;
       while (begin > 0 && ((unsigned char)text.data[begin] & 0xC0) == 0x80);
     uint32_t first = 0;
     cq_slice rest = text;

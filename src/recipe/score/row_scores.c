@@ -26,8 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const reason_names[] = {"translation", "unrelated",    "truncated", "language", "numbers",  "names",
-                                           "untranslated", "order", "copy",     "repeated", "empty", NULL};
+static const char *const reason_names[] = {"translation",  "unrelated", "truncated", "language", "numbers", "names",
+                                           "untranslated", "order",     "copy",      "repeated", "empty",   NULL};
 
 const char *cq_score_reason_name(cq_score_reason reason) {
   return (unsigned)reason < CQ_N_SCORE_REASONS ? reason_names[reason] : NULL;
@@ -80,7 +80,7 @@ struct cq_row_scores {
   cq_arena text;
   line *lines;
   size_t n, capacity, n_scored, sides_capacity[2];
-  cq_slice *sides[2]; /* [n_scored] */
+  cq_slice *sides[2];             /* [n_scored] */
   double *evidence, *probability; /* [n_scored, CQ_N_EVIDENCE]; [n_scored] */
   float *shifted;
   unsigned char *reason;
@@ -163,7 +163,8 @@ static cq_status estimate_probabilities(cq_row_scores *s, cq_error *error) {
   for (size_t i = 0; i < s->n_scored; i++)
     likelihoods_of(likelihoods + i * CQ_N_SCORED, s->evidence + i * CQ_N_EVIDENCE);
   for (int r = 0; r < CQ_N_SCORED; r++)
-    s->shares[r] = prior[r] = r == CQ_SCORE_TRANSLATION ? PRIOR_TRANSLATION : (1 - PRIOR_TRANSLATION) / (CQ_N_SCORED - 1);
+    s->shares[r] = prior[r] =
+        r == CQ_SCORE_TRANSLATION ? PRIOR_TRANSLATION : (1 - PRIOR_TRANSLATION) / (CQ_N_SCORED - 1);
   for (int round = 0; round < N_ROUNDS; round++) {
     for (int r = 0; r < CQ_N_SCORED; r++) sums[r] = prior_weight * prior[r];
     for (size_t i = 0; i < s->n_scored; i++) {
@@ -254,12 +255,15 @@ static void tell_limits(const cq_row_scores *s, const cq_score_options *o) {
   enum { FEW = 100 };
   const size_t n = s->n_scored;
   if (n == 1)
-    CQ_NOTIFY(o, "1 row: there is nothing to compare it with. Cosines of unrelated text, usual lengths, order of words, "
-                 "and shares of faults are assumed; its languages are those that it seems to be in; repetitions and "
-                 "shifts cannot be seen");
+    CQ_NOTIFY(o,
+              "1 row: there is nothing to compare it with. Cosines of unrelated text, usual lengths, order of words, "
+              "and shares of faults are assumed; its languages are those that it seems to be in; repetitions and "
+              "shifts cannot be seen");
   else if (n <= FEW)
-    CQ_NOTIFY(o, "%zu rows are few: usual lengths, order of words, and above all shares of faults are partly assumed, and "
-                 "text repeated elsewhere cannot be seen", n);
+    CQ_NOTIFY(o,
+              "%zu rows are few: usual lengths, order of words, and above all shares of faults are partly assumed, and "
+              "text repeated elsewhere cannot be seen",
+              n);
   for (size_t i = 0; i < s->n_runs; i++)
     CQ_NOTIFY(o, "rows %zu to %zu are shifted: their sources are translated %d row%s %s", s->runs[i].first + 1,
               s->runs[i].first + s->runs[i].n, abs(s->runs[i].shift), abs(s->runs[i].shift) == 1 ? "" : "s",
