@@ -197,6 +197,7 @@ static cq_status run_score(cq_corpus_counts *counts, const cq_building *b, cq_op
   cq_row_scores *s = NULL;
   char rejected[CQ_STEP_PATH], scores[CQ_STEP_PATH];
   o->inputs = &input, o->n_inputs = 1;
+  if (!o->model) o->model = CQ_DEFAULT_MODEL;
   o->notice = b->o->notice, o->notice_context = b->o->notice_context;
   o->progress = b->o->progress, o->progress_context = b->o->progress_context;
   cq_status status = path_beside(rejected, output, ".rejected.tsv", error);
