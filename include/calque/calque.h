@@ -37,6 +37,7 @@
 #include "calque/process.h"
 #include "calque/quantize.h"
 #include "calque/ranks.h"
+#include "calque/reranker.h"
 #include "calque/schedule.h"
 #include "calque/score.h"
 #include "calque/sentences.h"

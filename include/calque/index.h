@@ -32,6 +32,7 @@
 #include "calque/lexical.h"
 #include "calque/options.h"
 #include "calque/ranks.h"
+#include "calque/reranker.h"
 
 #include <stdbool.h>
 
@@ -260,6 +261,15 @@ CQ_API void cq_hits_free(cq_hits *hits);
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
                                              size_t n_queries, const cq_search_options *options, cq_context *ctx,
                                              cq_error *error);
+
+/** Reorders each query's first `depth` documents by a reranker's logits for query and passage, which become their
+ * scores, and keeps the first k documents. The other fields stay those of the search. A failed call changes nothing.
+ * @param stats    as cq_reranker_score()'s
+ * @param queries  those of the search
+ * @errors Those of cq_reranker_score_pairs(). */
+CQ_API CQ_MUST_USE cq_status cq_hits_rerank(cq_hits *hits, cq_encode_stats *stats, const cq_reranker *reranker,
+                                            const cq_slice *queries, size_t depth, size_t k, cq_context *ctx,
+                                            cq_error *error);
 
 /** At most n passages, spread evenly over the index and in its order, for plots: the hits of one query with scores of
  * 0, and their vectors `*vectors` [hits, dim], released with cq_free(). @errors As cq_index_search(). */

@@ -7,6 +7,7 @@
 """
 
 from . import eval
+from ._cross_encoder import CrossEncoder
 from ._encoder import DEFAULT_MODEL, Encoder
 from ._error import ArgumentError, Error
 from ._index import Document, Hit, Index
@@ -21,6 +22,7 @@ __version__ = "0.2.0"
 __all__ = [
     "DEFAULT_MODEL",
     "ArgumentError",
+    "CrossEncoder",
     "Document",
     "Encoder",
     "Error",

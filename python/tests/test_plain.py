@@ -4,9 +4,11 @@ what is tested."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -254,6 +256,54 @@ class SentenceTransformer(Case):
 
     def test_shipped_model(self) -> None:
         self.assertEqual(len(calque.SentenceTransformer().encode("Hallo")), 384)
+
+
+class CrossEncoder(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.root = ROOT / "tests" / "golden" / "rerankers"
+        rows = [line.split("\t") for line in (self.root / "pairs.tsv").read_text(encoding="utf-8").splitlines()]
+        self.pairs = [(query, passage) for query, passage in rows]
+        raw = (self.root / "bert" / "logits.npy").read_bytes()
+        self.wanted = struct.unpack("<%df" % len(rows), raw[-4 * len(rows) :])
+
+    def test_predict(self) -> None:
+        with calque.CrossEncoder(self.root / "bert") as model:
+            self.assertEqual(model.max_length, 40)
+            logits = model.predict(self.pairs, activation_fn=lambda x: x)
+            scores = model.predict(self.pairs)
+            one = model.predict(self.pairs[1])
+            self.assertEqual(model.predict([]), [])
+        for logit, score, wanted in zip(logits, scores, self.wanted):
+            self.assertAlmostEqual(logit, wanted, places=5)
+            self.assertAlmostEqual(score, 1 / (1 + math.exp(-wanted)), places=5)
+        self.assertEqual(one, scores[1])
+        with self.assertRaisesRegex(calque.ArgumentError, "closed"):
+            model.predict(self.pairs)
+
+    def test_rank(self) -> None:
+        model = calque.CrossEncoder(str(self.root / "bert-vocab"), max_length=20, precision="f32")  # Identity
+        query, passages = self.pairs[0][0], [p for _, p in self.pairs]
+        ranked = model.rank(query, passages, top_k=3, return_documents=True)
+        scores = model.logits([query] * len(passages), passages)
+        best = sorted(range(len(passages)), key=lambda i: -scores[i])[:3]
+        self.assertEqual([r["corpus_id"] for r in ranked], best)
+        self.assertEqual([r["score"] for r in ranked], [scores[i] for i in best])
+        self.assertEqual([r["text"] for r in ranked], [passages[i] for i in best])
+        self.assertEqual(sorted(model.rank(query, passages)[0]), ["corpus_id", "score"])
+
+    def test_wrong(self) -> None:
+        for name, why in (("three-labels", "3 labels"), ("../models/bert-cased", "embedding model")):
+            with self.assertRaisesRegex(calque.Error, why) as caught:
+                calque.CrossEncoder(self.root / name)
+            self.assertEqual(caught.exception.code, "unsupported")
+        model = calque.CrossEncoder(self.root / "xlmr")
+        with self.assertRaisesRegex(calque.ArgumentError, "pair 2 must have"):
+            model.predict([("a", "b"), ("a", "b", "c")])
+        with self.assertRaisesRegex(calque.ArgumentError, "2 queries have 1 passages"):
+            model.logits(["a", "b"], ["a"])
+        with self.assertRaisesRegex(calque.ArgumentError, "a list of strings"):
+            model.rank("a", "b")  # type: ignore[arg-type]
 
 
 class Index(Case):

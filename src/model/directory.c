@@ -151,7 +151,8 @@ static bool is_void(const json_t *value) {
 }
 
 /* sentence_bert_config.json of any version. *length 0: not given. */
-static cq_status read_sentence_config(int64_t *length, bool *lowercase, const char *directory, cq_error *error) {
+static cq_status read_sentence_config(int64_t *length, bool *lowercase, const char *directory, bool of_pairs,
+                                      cq_error *error) {
   static const char *const names[] = {"sentence_bert_config.json",       "sentence_roberta_config.json",
                                       "sentence_distilbert_config.json", "sentence_camembert_config.json",
                                       "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
@@ -167,12 +168,13 @@ static cq_status read_sentence_config(int64_t *length, bool *lowercase, const ch
   json_object_foreach(config, key, value) {
     if (status) break;
     bool fine = is_void(value) || strcmp(key, "max_seq_length") == 0 || strcmp(key, "do_lower_case") == 0;
-    if (strcmp(key, "transformer_task") == 0) fine = fine || is_text(value, "feature-extraction");
-    if (strcmp(key, "module_output_name") == 0) fine = fine || is_text(value, "token_embeddings");
+    if (strcmp(key, "transformer_task") == 0)
+      fine = fine || is_text(value, of_pairs ? "sequence-classification" : "feature-extraction");
+    if (strcmp(key, "module_output_name") == 0) fine = fine || is_text(value, of_pairs ? "scores" : "token_embeddings");
     if (strcmp(key, "modality_config") == 0) {
       const json_t *text = json_object_get(value, "text");
       fine = fine || (json_object_size(value) == 1 && is_text(json_object_get(text, "method"), "forward") &&
-                      is_text(json_object_get(text, "method_output_name"), "last_hidden_state"));
+                      is_text(json_object_get(text, "method_output_name"), of_pairs ? "logits" : "last_hidden_state"));
     }
     if (!fine) status = cq_unsupported_key(path, key, value, error);
   }
@@ -191,8 +193,11 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
       (status = cq_json_get_string(&e->similarity, e->config, "similarity_fn_name", path, error)) ||
       (status = cq_json_get_string(&kind, e->config, "model_type", path, error)))
     return status;
-  if (kind && strcmp(kind, "SentenceTransformer") != 0)
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s'", kind);
+  if (kind && strcmp(kind, e->of_pairs ? "CrossEncoder" : "SentenceTransformer") != 0)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s' is %s", kind,
+                        !strcmp(kind, "CrossEncoder")          ? "a reranker, which gives no vectors"
+                        : !strcmp(kind, "SentenceTransformer") ? "an embedding model, expected a reranker"
+                                                               : "not known");
   if ((status = cq_json_get_int(&e->truncate_dim, e->config, "truncate_dim", 1, INT32_MAX, path, error)) ||
       (status = cq_json_get_number(&e->good_match, e->config, "good_match", path, error)))
     return status;
@@ -253,7 +258,8 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
     status = cq_path_join(directory, sizeof directory, e->directory, path, error);
   else if (snprintf(directory, sizeof directory, "%s", e->directory) >= (int)sizeof directory)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, e->directory, "the path is too long");
-  if (!status && type->has_body) status = read_sentence_config(&length, &source.lowercase, directory, error);
+  if (!status && type->has_body)
+    status = read_sentence_config(&length, &source.lowercase, directory, e->of_pairs, error);
   if (!status) status = type->open(&module, &source, error);
   if (!status) {
     if (e->language) source.lowercase = false; /* case folding is decided by the language's tokenizer */
@@ -408,6 +414,29 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
   return CQ_OK;
 }
 
+/* A cross-encoder: a transformer with a classifier, alone in modules.json if there is one (since sentence-transformers
+ * 6). */
+static cq_status open_classifier(cq_encoder *e, const json_t *list, const char *list_path,
+                                 const cq_encoder_options *options, cq_error *error) {
+  cq_encoder_options quiet = *options; /* its classifier is not a head of another task */
+  cq_module *pooling, *head = NULL;
+  cq_pooling_mode mode = CQ_POOL_CLS;
+  char path[MAX_PATH];
+  cq_status status = cq_path_join(path, sizeof path, e->directory, "config.json", error);
+  if (!status && list && json_array_size(list) != 1)
+    status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, list_path, "an embedding model, expected a reranker");
+  if (!status && !list && !cq_file_exists(path))
+    status = cq_fail_file(error, CQ_ERR_IO, path, "not found: this is not the directory of a reranker");
+  quiet.notice = NULL;
+  if (!status) status = open_module(e, &cq_transformer_type, "", &quiet, error);
+  if (!status) status = cq_head_open(&head, &mode, e->modules[0], e->directory, &e->arena, error);
+  if (!status) status = cq_pooling_new(&pooling, e->modules[0]->output_dim, mode, "1_Pooling", &e->arena, error);
+  if (!status) status = cq_encoder_append(e, pooling, error);
+  if (!status) return cq_encoder_append(e, head, error);
+  if (head) head->type->free(head);
+  return status;
+}
+
 /* --- precision --- */
 
 const char *const cq_precision_names[] = CQ_PRECISION_NAMES;
@@ -522,7 +551,8 @@ static void add_remedy(cq_error *error, cq_status status, const char *shipped) {
            "; the installed model %s is damaged: reinstall calque, or choose another model (--model)", shipped);
 }
 
-cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
+static cq_status open_encoder(cq_encoder **out, const char *name, bool of_pairs, const cq_encoder_options *options,
+                              cq_error *error) {
   cq_encoder_options taken;
   char directory[MAX_PATH], path[MAX_PATH];
   const char *shipped = cq_model_shipped(name);
@@ -531,7 +561,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   cq_status status = cq_options_take(&taken, &cq_group_encoder, options, error);
   if (!status) status = cq_model_resolve(directory, sizeof directory, name, error);
   if (status || (status = cq_encoder_new(&e, error))) return status;
-  e->notice = taken.notice, e->notice_context = taken.notice_context;
+  e->notice = taken.notice, e->notice_context = taken.notice_context, e->of_pairs = of_pairs;
   const bool is_language = cq_language_model(path, sizeof path, directory);
   if (is_language && !(e->language = cq_strdup(directory))) status = cq_fail_memory(error, "an encoder");
   if (is_language) memcpy(directory, path, strlen(path) + 1);
@@ -543,9 +573,11 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   if (!status) status = read_model_config(e, error);
   if (!status) status = cq_path_join(path, sizeof path, directory, "modules.json", error);
   const bool is_listed = !status && (cq_file_exists(path) || shipped);
-  if (!status && !is_listed) status = open_plain(e, path, &taken, error);
   if (is_listed) status = cq_json_read(&list, path, error);
-  if (!status && is_listed) status = open_listed(e, list, path, &taken, error);
+  if (!status)
+    status = of_pairs    ? open_classifier(e, list, path, &taken, error)
+             : is_listed ? open_listed(e, list, path, &taken, error)
+                         : open_plain(e, path, &taken, error);
   if (!status && taken.task) status = choose_task(e, taken.task, error);
   if (!status) status = choose_form(e, taken.compose, error);
   if (!status) status = choose_precision(e, &taken, error);
@@ -557,4 +589,13 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   else
     *out = e;
   return status;
+}
+
+cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
+  return open_encoder(out, name, false, options, error);
+}
+
+cq_status cq_encoder_open_pairs(cq_encoder **out, const char *name, const cq_encoder_options *options,
+                                cq_error *error) {
+  return open_encoder(out, name, true, options, error);
 }

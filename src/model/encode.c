@@ -43,6 +43,8 @@ typedef struct encoding {
   const cq_encoder *encoder;
   cq_encode_options options;
   const cq_slice *sentences;
+  const cq_slice *queries; /* the sentences are these queries' passages; NULL: they are sentences */
+  size_t query_step;       /* 1; 0: all have the same query */
   size_t n;
   cq_context *ctx;
   /* the calling thread's worker, worker 0; other workers are taken for each item */
@@ -53,6 +55,7 @@ typedef struct encoding {
 
   cq_ids *ids; /* one per run of sentences; the first run's are text->ids */
   int64_t *lengths;
+  int32_t *second; /* cq_batch's; NULL: no pairs */
   bool *truncated;
 
   const int32_t *flat;
@@ -75,8 +78,17 @@ static cq_status tokenize_run(void *context, size_t item, int worker, cq_error *
   for (size_t s = item * RUN; !status && s < last; s++) {
     cq_slice text = e->sentences[s];
     const size_t before = e->ids[item].n;
-    status = cq_prepend_prompt(&text, m, e->prompt, error);
-    if (!status) status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], error);
+    if (e->queries) {
+      const cq_slice pair[] = {e->queries[s * e->query_step], text};
+      size_t second;
+      status = cq_tokenizer_encode_pair(&e->ids[item], &second, cq_encoder_text_module(e->encoder)->tokenizer,
+                                        m->tokens, pair, (size_t)e->encoder->max_seq_length, &e->truncated[s], error);
+      if (!status) e->second[s] = (int32_t)second;
+    } else {
+      status = cq_prepend_prompt(&text, m, e->prompt, error);
+    }
+    if (!status && !e->queries)
+      status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], error);
     e->lengths[s] = (int64_t)(e->ids[item].n - before);
   }
   if (worker) cq_text_memory_put(e->ctx, m);
@@ -97,6 +109,7 @@ static cq_status encode_block(encoding *e, cq_worker *worker, size_t block, cq_e
                           .starts = starts,
                           .n_seqs = (int64_t)n,
                           .skip = e->n_prompt ? skip : NULL,
+                          .second = e->second ? e->second + first : NULL,
                           .final = e->states.data ? cq_tensor_rows(e->states, (int64_t)first, (int64_t)n) : e->states};
   cq_tensor y;
   const size_t n_modules = e->n_token_modules ? e->n_token_modules : e->encoder->n_modules;
@@ -193,6 +206,8 @@ static cq_status take_arrays(encoding *e, size_t n_runs, cq_error *error) {
   e->ids = cq_workspace_take(w, n_runs * sizeof *e->ids);
   e->lengths = cq_workspace_take(w, e->n * sizeof *e->lengths);
   e->truncated = cq_workspace_take(w, e->n * sizeof *e->truncated);
+  if (e->queries && !(e->second = cq_workspace_take(w, e->n * sizeof *e->second)))
+    return cq_fail_memory(error, "encoding");
   e->starts = cq_workspace_take(w, (e->n + 1) * sizeof *e->starts);
   e->block_starts = cq_workspace_take(w, (e->n + 1) * sizeof *e->block_starts);
   if (!e->ids || !e->lengths || !e->truncated || !e->starts || !e->block_starts)
@@ -244,6 +259,22 @@ cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats
   if (!status && n > 0) status = encode_sentences(&e, stats, error);
   end_encoding(&e);
   cq_encoder_tell_decomposed(encoder);
+  return status;
+}
+
+cq_status cq_encoder_encode_pairs(float *out, cq_encode_stats *stats, const cq_encoder *encoder,
+                                  const cq_slice *queries, size_t query_step, const cq_slice *passages, size_t n,
+                                  cq_context *ctx, cq_error *error) {
+  encoding e = {.encoder = encoder,
+                .sentences = passages,
+                .queries = queries,
+                .query_step = query_step,
+                .n = n,
+                .ctx = ctx,
+                .out = out};
+  cq_status status = n > 0 ? begin_encoding(&e, NULL, error) : CQ_OK;
+  if (!status && n > 0) status = encode_sentences(&e, stats, error);
+  end_encoding(&e);
   return status;
 }
 

@@ -32,6 +32,7 @@ struct cq_encoder {
   const char *similarity;
   int64_t truncate_dim;   /* for the vectors returned by encoding; 0: none */
   bool include_prompt;    /* pooling sees the prompt's tokens */
+  bool of_pairs;          /* a reranker, whose classifier follows the pooling */
   bool compose;           /* text to NFC before tokenizing */
   atomic_int *decomposed; /* whether a text was seen that should be: CQ_FORM_; NULL: there is no notice */
   cq_notice_fn notice;    /* cq_encoder_options' */
@@ -151,6 +152,15 @@ CQ_MUST_USE cq_status cq_check_vectors(const float *vectors, size_t dim, const c
 CQ_MUST_USE cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats,
                                                const cq_encoder *encoder, const cq_slice *sentences, size_t n,
                                                const cq_encode_options *options, cq_context *ctx, cq_error *error);
+
+/* Runs n pairs through an encoder of pairs: out [n, dim]. Passage i belongs to query i * query_step. Errors: as
+ * cq_encoder_encode's; UTF-8 is checked in passages only. */
+CQ_MUST_USE cq_status cq_encoder_encode_pairs(float *out, cq_encode_stats *stats, const cq_encoder *encoder,
+                                              const cq_slice *queries, size_t query_step, const cq_slice *passages,
+                                              size_t n, cq_context *ctx, cq_error *error);
+/* cq_encoder_open for a model with a classifier of one label after the transformer (head.c), whose dim is 1. */
+CQ_MUST_USE cq_status cq_encoder_open_pairs(cq_encoder **out, const char *name, const cq_encoder_options *options,
+                                            cq_error *error);
 
 /* Makes the parameters writable (copied from the mapped file) and packs the weights for backward, too. An encoder in
  * bf16 is trained with the products of both passes in bf16, and everything else, including parameters, in f32. An

@@ -103,7 +103,8 @@ CQ_MUST_USE cq_status cq_module_type_unknown(const char *type, const char *path,
 CQ_MUST_USE cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error);
 
 extern const cq_module_type cq_transformer_type, cq_pooling_type, cq_dense_type, cq_normalize_type, cq_static_type,
-    cq_word_embeddings_type, cq_lstm_type, cq_cnn_type, cq_weighted_layers_type, cq_dropout_type, cq_layer_norm_type;
+    cq_word_embeddings_type, cq_lstm_type, cq_cnn_type, cq_weighted_layers_type, cq_dropout_type, cq_layer_norm_type,
+    cq_head_type;
 /* A Hugging Face directory. */
 static inline bool cq_is_transformer(const cq_module *module) {
   return module->type->has_body;

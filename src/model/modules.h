@@ -14,6 +14,10 @@ CQ_MUST_USE cq_status cq_dense_new(cq_module **out, int64_t in, int64_t out_dim,
 CQ_MUST_USE cq_status cq_normalize_new(cq_module **out, int64_t dim, const char *path, cq_arena *arena,
                                        cq_error *error);
 
+/* The classifier in the files of an open transformer (head.c), and the pooling that it needs. */
+CQ_MUST_USE cq_status cq_head_open(cq_module **out, cq_pooling_mode *pooling, const cq_module *transformer,
+                                   const char *directory, cq_arena *arena, cq_error *error);
+
 /* The module takes ownership of the tokenizer on success. Rows are drawn from N(0, 1), like PyTorch's EmbeddingBag. */
 CQ_MUST_USE cq_status cq_static_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, const char *path,
                                     cq_random *random, cq_arena *arena, cq_error *error);

@@ -9,7 +9,9 @@ typedef struct cq_batch {
   const int32_t *ids;    /* [n_tokens] */
   const int64_t *starts; /* [n_seqs + 1], starts[0] = 0 */
   int64_t n_seqs;
-  const int32_t *skip;  /* [n_seqs] number of leading tokens (of a prompt) that pooling leaves out; NULL: none */
+  const int32_t *skip; /* [n_seqs] number of leading tokens (of a prompt) that pooling leaves out; NULL: none */
+  /* [n_seqs] number of leading tokens of type 0: all others of a pair of texts have type 1; NULL: all have type 0 */
+  const int32_t *second;
   const uint64_t *keys; /* [n_seqs] one dropout key per sequence; NULL: not training, no dropout */
   /* An encoder's final states and their gradient: lab/autoencode/states.h. data NULL: not needed. */
   cq_tensor final, dfinal;

@@ -24,11 +24,14 @@ cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const c
     int32_t next = (int32_t)l->first_position;
     for (int64_t t = batch->starts[s]; t < batch->starts[s + 1]; t++)
       position_ids[t] = batch->ids[t] == pad_id ? pad_id : next++;
+    for (int64_t t = batch->second ? batch->second[s] : INT64_MAX; t < batch->starts[s + 1] - batch->starts[s]; t++)
+      type_ids[batch->starts[s] + t] = l->types && l->types->rows > 1;
   }
   cq_param_gather(k, cq_f32(x), l->words, batch->ids, n);
   if (l->scale != 0) k->scale(cq_f32(x), cq_f32(x), l->scale, n * dim);
   if (l->types) k->gather(cq_f32(x), l->types->value, type_ids, n, dim, true);
   if (l->positions) k->gather(cq_f32(x), l->positions->value, position_ids, n, dim, true);
+  assert(!l->tasks || !batch->second);
   if (l->tasks) k->gather(cq_f32(x), l->tasks->value, type_ids, n, dim, true);
   if (saved) {
     saved->position_ids = position_ids;

@@ -9,7 +9,7 @@
 typedef struct cq_embedding {
   cq_param *words;        /* [vocab, embedding_dim], a table */
   cq_param *positions;    /* [n_positions, embedding_dim]; NULL: none */
-  cq_param *types;        /* [n_types, embedding_dim]; only row 0 is used; NULL: none */
+  cq_param *types;        /* [n_types, embedding_dim]; row 1 is of a pair's second text; NULL: none */
   cq_param *tasks;        /* the same for ERNIE's types of task */
   cq_linear projection;   /* [dim, embedding_dim]; weight NULL: no projection, the widths are equal */
   cq_norm norm;           /* gamma NULL: none */

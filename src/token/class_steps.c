@@ -198,14 +198,18 @@ cq_status cq_tokenizer_apply_class(json_t *document, const cq_tokenizer *t, cq_n
 
 /* --- the tokens around a text --- */
 
-/* A: the text, B: a second one; < and >: the tokens around them, if there are any. */
-static json_t *template_json(const char *pattern, const char *const names[2]) {
+/* A: the text, B: a second one, with what follows it of second_type; < and >: the tokens around them, if there are
+ * any. */
+static json_t *template_json(const char *pattern, const char *const names[2], int second_type) {
   json_t *list = json_array();
+  int type = 0;
   for (; *pattern; pattern++) {
     const bool is_text = *pattern == 'A' || *pattern == 'B';
     const char *name = is_text ? (*pattern == 'A' ? "A" : "B") : names[*pattern == '>'];
+    if (*pattern == 'B') type = second_type;
     if (name)
-      cq_json_push(&list, json_pack("{s:{s:s, s:i}}", is_text ? "Sequence" : "SpecialToken", "id", name, "type_id", 0));
+      cq_json_push(&list,
+                   json_pack("{s:{s:s, s:i}}", is_text ? "Sequence" : "SpecialToken", "id", name, "type_id", type));
   }
   return list;
 }
@@ -237,7 +241,8 @@ cq_status cq_class_put_ends(json_t *document, const cq_tokenizer *t, const json_
       cq_json_set(&tokens, names[i],
                   json_pack("{s:s, s:[I], s:[s]}", "id", names[i], "ids", (json_int_t)ids[i], "tokens", names[i]));
   const bool twice = kind == CQ_CLASS_MPNET || kind == CQ_CLASS_ROBERTA || specials[row].before == CQ_BOS;
-  json_t *post = json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", template_json("<A>", names),
-                           "pair", template_json(twice ? "<A>>B>" : "<A>B>", names), "special_tokens", tokens);
+  json_t *post =
+      json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", template_json("<A>", names, 0), "pair",
+                template_json(twice ? "<A>>B>" : "<A>B>", names, !twice && names[0]), "special_tokens", tokens);
   return json_object_set_new(document, "post_processor", post) ? cq_fail_memory(error, path) : CQ_OK;
 }

@@ -167,6 +167,55 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
   return CQ_OK;
 }
 
+/* The lengths of two texts that share `room`: the longer one is truncated, or both to one half. Source: longest_first of
+ * Hugging Face's tokenizers. */
+static void share_room(size_t n[2], size_t room) {
+  if (n[0] + n[1] <= room) return;
+  const bool longer = n[1] >= n[0];
+  n[!longer] = n[!longer] <= room / 2 ? n[!longer] : room / 2;
+  n[longer] = room - n[!longer];
+}
+
+cq_status cq_tokenizer_encode_pair(cq_ids *out, size_t *second, const cq_tokenizer *tokenizer, cq_token_memory *memory,
+                                   const cq_slice texts[2], size_t max_length, bool *truncated, cq_error *error) {
+  const cq_special_ids *around = tokenizer->pair;
+  const size_t n_special = around[0].n + around[1].n + around[2].n, first = out->n;
+  const size_t room = max_length ? max_length - n_special : SIZE_MAX;
+  const bool from_start = tokenizer->info.truncates_start;
+  cq_token_memory own = {0}, *w = memory ? memory : &own;
+  cq_ids pieces = {0};
+  size_t n[2], kept[2], start = 0;
+  cq_status status = CQ_OK;
+  if (tokenizer->second_type < 0)
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "the tokenizer has no template for pairs of texts");
+  if (max_length && max_length < n_special + 2)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the maximum sequence length %zu leaves no room for two texts", max_length);
+  for (int i = 0; !status && i < 2; i++) { /* all of them: which text is longer counts even beyond the room */
+    const cq_slice text = {texts[i].data ? texts[i].data : "", texts[i].n};
+    const size_t before = pieces.n;
+    status = encode_pieces(&pieces, tokenizer, w, text, SIZE_MAX);
+    n[i] = kept[i] = pieces.n - before;
+  }
+  if (!status) share_room(kept, room);
+  for (int i = 0; !status && i < 2; i++) {
+    if (!put_all(out, around[i].ids, around[i].n)) status = CQ_ERR_MEMORY;
+    if (i == 1) *second = out->n - first;
+    if (!status && !put_all(out, pieces.ids + start + (from_start ? n[i] - kept[i] : 0), kept[i]))
+      status = CQ_ERR_MEMORY;
+    start += n[i];
+  }
+  if (!status && !put_all(out, around[2].ids, around[2].n)) status = CQ_ERR_MEMORY;
+  if (!status && truncated) *truncated = kept[0] < n[0] || kept[1] < n[1];
+  if (tokenizer->second_type == 0) *second = out->n - first;
+  cq_free(pieces.ids);
+  release_memory(&own);
+  status = status                    ? cq_fail_encoding(error, status, texts[0].n + texts[1].n)
+           : tokenizer->n_past_table ? check_rows(tokenizer, out, first, error)
+                                     : CQ_OK;
+  if (status) out->n = first;
+  return status;
+}
+
 /* --- making --- */
 
 const char *cq_special_text(const json_t *config, const char *key, const char *fallback) {

@@ -73,6 +73,14 @@ CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *token
                                           cq_slice text, bool add_special, size_t max_length, bool *truncated,
                                           cq_error *error);
 
+/* The same for two texts in the tokenizer's template of pairs, with special tokens. Over max_length, the longer text is
+ * truncated until both are equally long, then both (longest_first).
+ *   second  number of ids of token type 0: all others have type 1
+ * Errors: also CQ_ERR_UNSUPPORTED if the tokenizer has no such template, CQ_ERR_ARGUMENT if max_length leaves no room. */
+CQ_MUST_USE cq_status cq_tokenizer_encode_pair(cq_ids *out, size_t *second, const cq_tokenizer *tokenizer,
+                                               cq_token_memory *memory, const cq_slice texts[2], size_t max_length,
+                                               bool *truncated, cq_error *error);
+
 /* Writes into an existing directory the files that Hugging Face transformers needs to load the same tokenizer: its
  * original files, byte for byte, and tokenizer.json, tokenizer_config.json and special_tokens_map.json if they are not
  * among these; a trained vocabulary also as sentencepiece.bpe.model.

@@ -298,12 +298,13 @@ cq_status cq_tokenizer_put_named(json_t *document, const cq_tokenizer *t, const 
 
 /* --- special tokens around a sentence --- */
 
-typedef struct template_ids {
-  int32_t *ids;
-  size_t n, capacity;
-} template_ids;
+/* What is put around one text, and around two. */
+typedef struct ends {
+  cq_special_ids single[2], pair[3];
+  int32_t second_type;
+} ends;
 
-static cq_status put_id(template_ids *list, const json_t *value, const cq_tokenizer *t, const char *path,
+static cq_status put_id(cq_special_ids *list, const json_t *value, const cq_tokenizer *t, const char *path,
                         cq_error *error) {
   if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= (json_int_t)t->vocab.n)
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a special token's id is not in the vocabulary");
@@ -313,17 +314,17 @@ static cq_status put_id(template_ids *list, const json_t *value, const cq_tokeni
   return CQ_OK;
 }
 
-static cq_status parse_template(template_ids around[2], const cq_tokenizer *t, const json_t *json, const char *path,
-                                cq_error *error) {
-  const json_t *single = json_object_get(json, "single"), *specials = json_object_get(json, "special_tokens");
-  if (!json_is_array(single))
-    return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: TemplateProcessing needs an array 'single'");
-  bool after = false;
-  for (size_t i = 0; i < json_array_size(single); i++) {
-    const json_t *item = json_array_get(single, i), *special = json_object_get(item, "SpecialToken");
-    if (json_object_get(item, "Sequence")) {
-      if (after) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: a template with the text twice");
-      after = true;
+/* A template's special tokens, divided by its texts. *last_type: token type of the last text. */
+static cq_status parse_pieces(cq_special_ids *parts, size_t n_texts, int32_t *last_type, const cq_tokenizer *t,
+                              const json_t *list, const json_t *specials, const char *path, cq_error *error) {
+  size_t part = 0;
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *item = json_array_get(list, i), *special = json_object_get(item, "SpecialToken"),
+                 *text = json_object_get(item, "Sequence");
+    if (text) {
+      if (part++ == n_texts)
+        return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: a template with the text twice");
+      *last_type = (int32_t)json_integer_value(json_object_get(text, "type_id"));
       continue;
     }
     const char *name = json_string_value(json_object_get(special, "id"));
@@ -332,32 +333,52 @@ static cq_status parse_template(template_ids around[2], const cq_tokenizer *t, c
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: the template's '%s' is not in special_tokens",
                           name ? name : "?");
     for (size_t k = 0; k < json_array_size(ids); k++) {
-      cq_status status = put_id(&around[after], json_array_get(ids, k), t, path, error);
+      cq_status status = put_id(&parts[part], json_array_get(ids, k), t, path, error);
       if (status) return status;
     }
   }
-  if (!after) return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a template without the text");
+  if (part < n_texts) return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a template without the text");
   return CQ_OK;
 }
 
-static cq_status parse_post(template_ids around[2], const cq_tokenizer *t, const json_t *json, int depth,
-                            const char *path, cq_error *error) {
+/* Only rerankers need the template of pairs, so an unusual one is no error here. */
+static cq_status parse_template(ends *e, const cq_tokenizer *t, const json_t *json, const char *path, cq_error *error) {
+  const json_t *single = json_object_get(json, "single"), *specials = json_object_get(json, "special_tokens");
+  int32_t type;
+  if (!json_is_array(single))
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: TemplateProcessing needs an array 'single'");
+  cq_status status = parse_pieces(e->single, 1, &type, t, single, specials, path, error);
+  if (status) return status;
+  status = parse_pieces(e->pair, 2, &type, t, json_object_get(json, "pair"), specials, path, NULL);
+  if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, "special tokens");
+  e->second_type = !status && (type == 0 || type == 1) ? type : -1;
+  return CQ_OK;
+}
+
+static cq_status parse_post(ends *e, const cq_tokenizer *t, const json_t *json, int depth, const char *path,
+                            cq_error *error) {
   if (!json || json_is_null(json)) return CQ_OK;
   const char *type = json_string_value(json_object_get(json, "type"));
   if (!type || depth > 8)
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: expected an object with a 'type'");
-  if (!strcmp(type, "TemplateProcessing")) return parse_template(around, t, json, path, error);
-  if (!strcmp(type, "BertProcessing") || !strcmp(type, "RobertaProcessing")) {
+  if (!strcmp(type, "TemplateProcessing")) return parse_template(e, t, json, path, error);
+  const bool is_roberta = !strcmp(type, "RobertaProcessing");
+  if (!strcmp(type, "BertProcessing") || is_roberta) {
     const json_t *cls = json_array_get(json_object_get(json, "cls"), 1),
                  *sep = json_array_get(json_object_get(json, "sep"), 1);
-    cq_status status = put_id(&around[0], cls, t, path, error);
-    return status ? status : put_id(&around[1], sep, t, path, error);
+    cq_status status = put_id(&e->single[0], cls, t, path, error);
+    if (!status) status = put_id(&e->single[1], sep, t, path, error);
+    if (!status) status = put_id(&e->pair[0], cls, t, path, error);
+    for (int i = 0; !status && i < 2 + is_roberta; i++)
+      status = put_id(&e->pair[i < 1 + is_roberta ? 1 : 2], sep, t, path, error);
+    e->second_type = !is_roberta;
+    return status;
   }
   if (!strcmp(type, "ByteLevel")) return CQ_OK; /* offsets only */
   if (!strcmp(type, "Sequence")) {
     const json_t *list = json_object_get(json, "processors");
     for (size_t i = 0; i < json_array_size(list); i++) {
-      cq_status status = parse_post(around, t, json_array_get(list, i), depth + 1, path, error);
+      cq_status status = parse_post(e, t, json_array_get(list, i), depth + 1, path, error);
       if (status) return status;
     }
     return CQ_OK;
@@ -365,12 +386,24 @@ static cq_status parse_post(template_ids around[2], const cq_tokenizer *t, const
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: '%s' is not supported", type);
 }
 
-static cq_status keep_ids(int32_t **out, size_t *n, cq_tokenizer *t, const template_ids *list, cq_error *error) {
+static cq_status keep_ids(int32_t **out, size_t *n, cq_tokenizer *t, const cq_special_ids *list, cq_error *error) {
   *out = cq_arena_array(&t->arena, list->n ? list->n : 1, sizeof **out);
   if (!*out) return cq_fail_memory(error, "special tokens");
   if (list->n) memcpy(*out, list->ids, list->n * sizeof **out);
   *n = list->n;
   return CQ_OK;
+}
+
+static cq_status keep_ends(cq_tokenizer *t, const json_t *post, const char *path, cq_error *error) {
+  ends e = {.second_type = -1};
+  cq_status status = parse_post(&e, t, post, 0, path, error);
+  if (!status) status = keep_ids(&t->before, &t->n_before, t, &e.single[0], error);
+  if (!status) status = keep_ids(&t->after, &t->n_after, t, &e.single[1], error);
+  for (int i = 0; !status && i < 3; i++) status = keep_ids(&t->pair[i].ids, &t->pair[i].n, t, &e.pair[i], error);
+  t->second_type = e.second_type;
+  for (int i = 0; i < 2; i++) cq_free(e.single[i].ids);
+  for (int i = 0; i < 3; i++) cq_free(e.pair[i].ids);
+  return status;
 }
 
 static cq_status parse_truncation(cq_tokenizer *t, const json_t *truncation, const char *path, cq_error *error) {
@@ -425,11 +458,5 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, json_t *document, const cq_nami
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary has %zu ids, but none of them is %zu", t->vocab.n,
                           i);
   }
-  template_ids around[2] = {{0}, {0}};
-  status = parse_post(around, t, json_object_get(document, "post_processor"), 0, path, error);
-  if (!status) status = keep_ids(&t->before, &t->n_before, t, &around[0], error);
-  if (!status) status = keep_ids(&t->after, &t->n_after, t, &around[1], error);
-  cq_free(around[0].ids);
-  cq_free(around[1].ids);
-  return status;
+  return keep_ends(t, json_object_get(document, "post_processor"), path, error);
 }

@@ -28,6 +28,12 @@ typedef struct cq_origin_file {
   cq_mapping mapping; /* data NULL: bytes are owned */
 } cq_origin_file;
 
+/* Special tokens at one place of a template. */
+typedef struct cq_special_ids {
+  int32_t *ids;
+  size_t n, capacity;
+} cq_special_ids;
+
 struct cq_tokenizer {
   cq_tokenizer_info info;
   bool lowercase_first;
@@ -40,6 +46,8 @@ struct cq_tokenizer {
   size_t n_past_table;     /* ids from vocab.n on that no text may use */
   int32_t *before, *after; /* special tokens around a sentence; in the arena */
   size_t n_before, n_after;
+  cq_special_ids pair[3];   /* the same before, between and after two texts; in the arena */
+  int32_t second_type;      /* token type of the second text and what follows it, 0 or 1; -1: no template for pairs */
   json_t *document;         /* the tokenizer.json (or its equivalent) without model.vocab and merges: for saving */
   json_t *added_list;       /* the added tokens, as in the document */
   const char *config_class; /* tokenizer_class for a new tokenizer_config.json */

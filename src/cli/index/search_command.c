@@ -10,8 +10,8 @@
 
 struct args {
   size_t size;
-  const char *model, *queries, *query_model, *encoding;
-  int threads, precision;
+  const char *model, *queries, *query_model, *encoding, *rerank;
+  int threads, precision, rerank_depth;
   bool json, compose;
 };
 
@@ -21,6 +21,12 @@ static const cq_option options[] = {
          struct args, "query-model", query_model, CHANGES, "MODEL",
          "model for the queries: a student of the index's model, in the same vector space; the index stays as it is"),
      .otherwise = "the index's model"},
+    {CQ_TEXT(struct args, "rerank", rerank, CHANGES, "MODEL",
+             "order the first documents by this reranker (a cross-encoder with one logit), whose logits become the "
+             "scores"),
+     .otherwise = "none"},
+    {CQ_INT(struct args, "rerank-depth", rerank_depth, CHANGES, 50, 1, 10000, "N",
+            "documents for --rerank to order, at least --top")},
     CLI_FOLDER_ENCODING(struct args),
     CLI_PRECISION(struct args, precision),
     CQ_COMPOSE_ROW(struct args),
@@ -64,6 +70,9 @@ static void print_hit(const cq_hit *hit) {
 typedef struct search {
   const struct args *args;
   const cq_search_options *options;
+  size_t k;              /* documents printed */
+  cq_reranker *reranker; /* NULL: none */
+  cq_encode_stats reranked;
   cq_index *index;
   cq_context *ctx;
   bool several; /* queries, each of which is named above its hits */
@@ -101,9 +110,12 @@ static int search_for(search *s, const cq_slice *queries, size_t n) {
   cq_error error = {0};
   if (n == 0) return CLI_OK;
   if (cq_index_search(&hits, s->index, queries, n, s->options, s->ctx, &error)) return cli_fail_error(&error);
-  const bool written = print_hits(s, hits, queries, n);
+  int code = CLI_OK;
+  if (s->reranker && cq_hits_rerank(hits, &s->reranked, s->reranker, queries, s->options->k, s->k, s->ctx, &error))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK && !print_hits(s, hits, queries, n)) code = CLI_FAILED;
   cq_hits_free(hits);
-  return written ? CLI_OK : CLI_FAILED;
+  return code;
 }
 
 static int search_for_arguments(search *s, const cli_call *call) {
@@ -140,6 +152,19 @@ static int search_for_lines(search *s) {
   return code;
 }
 
+/* Opens the reranker, which gets more documents than are printed. */
+static int open_reranker(search *s, cq_search_options *deeper, const struct args *args) {
+  cq_encoder_options o = cq_encoder_default_options();
+  cq_error error = {0};
+  *deeper = *s->options;
+  s->k = deeper->k;
+  if (!args->rerank) return CLI_OK;
+  o.precision = (cq_precision)args->precision, o.notice = cli_notice;
+  if (deeper->k < (size_t)args->rerank_depth) deeper->k = (size_t)args->rerank_depth;
+  s->options = deeper;
+  return cq_reranker_open(&s->reranker, args->rerank, &o, &error) ? cli_fail_error(&error) : CLI_OK;
+}
+
 /* Without any hit: whether a condition that no document meets is the reason. */
 static void note_no_match(const search *s) {
   cq_index_language *languages = NULL;
@@ -170,9 +195,11 @@ static int run_index_search(const cli_call *call) {
     return cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
   const char *place = call->arguments[0];
   const bool is_folder = cq_index_is_folder(place);
+  cq_search_options deeper;
   if (args->encoding && !is_folder) return cli_usage(call->path, CLI_ENCODING_NEEDS_FOLDER);
   char own[4096];
   int code = cli_open_context(&s.ctx, args->threads);
+  if (code == CLI_OK) code = open_reranker(&s, &deeper, args);
   if (code == CLI_OK && is_folder) {
     code = cli_index_folder(own, sizeof own, place, &opening, args->encoding, s.ctx);
     place = own;
@@ -181,6 +208,11 @@ static int run_index_search(const cli_call *call) {
   if (code == CLI_OK) code = search_for_arguments(&s, call);
   if (code == CLI_OK && args->queries) code = search_for_lines(&s);
   if (code == CLI_OK) note_no_match(&s);
+  if (code == CLI_OK && s.reranked.n_truncated)
+    cli_note("%llu of %llu pairs of query and passage were longer than the reranker's %d tokens and were truncated",
+             (unsigned long long)s.reranked.n_truncated, (unsigned long long)s.reranked.n_sentences,
+             cq_reranker_max_seq_length(s.reranker));
+  cq_reranker_free(s.reranker);
   cq_index_free(s.index);
   cq_context_free(s.ctx);
   return code;
@@ -190,14 +222,16 @@ const cli_command cli_search = {
     .name = "search",
     .summary = "semantic search in an index, exact or approximate (ANN)",
     CLI_ARGUMENTS("INDEX|FOLDER [QUERY...]", 1, -1),
-    .description = "Semantic search: prints the documents with the highest scores, as lines of score, id, language and "
-                   "text, separated by tabs. The score is that of --ranking. If a document was "
-                   "split, the text is that of its best passage. Query and documents may be in different "
-                   "languages. With several queries, a line '# query' precedes each query's documents, and an empty "
-                   "line follows them; queries from a pipe are answered as they arrive. The search is exact unless "
-                   "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, "
-                   "into FOLDER/.calque, or into the user's cache if the folder is read-only; later searches index "
-                   "only what has changed. Its model is the one that calque ships unless --model names another.",
+    .description =
+        "Semantic search: prints the documents with the highest scores, as lines of score, id, language and "
+        "text, separated by tabs. The score is that of --ranking. If a document was "
+        "split, the text is that of its best passage. Query and documents may be in different "
+        "languages. With several queries, a line '# query' precedes each query's documents, and an empty "
+        "line follows them; queries from a pipe are answered as they arrive. With --rerank, a reranker reads the query "
+        "with each of the first documents and orders them: slower, and better. The search is exact unless "
+        "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, "
+        "into FOLDER/.calque, or into the user's cache if the folder is read-only; later searches index "
+        "only what has changed. Its model is the one that calque ships unless --model names another.",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
                "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
     CLI_GROUP(&cq_group_search),

@@ -1,0 +1,231 @@
+/* Rerankers: every model of tests/golden/rerankers (reference/golden_rerankers.py) against transformers' logits, and
+ * what is no reranker. */
+#include "support/files.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "calque/calque.h"
+
+#include <math.h>
+
+#define RERANKERS CQ_TESTS_DIR "/golden/rerankers"
+
+enum { N = 10, N_LONG = 7 };
+static cq_slice queries[N], passages[N];
+static char *text;
+
+static int read_pairs(void **state) {
+  cq_slice all;
+  (void)state;
+  assert_int_equal(cq_file_read(&all, RERANKERS "/pairs.tsv", NULL), CQ_OK);
+  text = (char *)(uintptr_t)all.data;
+  const char *at = text;
+  for (int i = 0; i < N; i++) {
+    const char *tab = strchr(at, '\t'), *end = strchr(at, '\n');
+    assert_true(tab && end && tab < end);
+    queries[i] = (cq_slice){at, (size_t)(tab - at)};
+    passages[i] = (cq_slice){tab + 1, (size_t)(end - tab) - 1};
+    at = end + 1;
+  }
+  assert_int_equal(at - text, all.n);
+  return 0;
+}
+
+static int free_pairs(void **state) {
+  (void)state;
+  cq_free(text);
+  return 0;
+}
+
+static cq_reranker *open_golden(const char *name, cq_precision precision, int length) {
+  char path[4096];
+  cq_reranker *r;
+  cq_error error = {0};
+  cq_encoder_options o = cq_encoder_default_options();
+  o.precision = precision, o.max_seq_length = length;
+  snprintf(path, sizeof path, RERANKERS "/%s", name);
+  if (cq_reranker_open(&r, path, &o, &error)) fail_msg("%s: %s", name, error.message);
+  return r;
+}
+
+static double farthest(const float *logits, const char *name) {
+  char path[4096];
+  cq_npy *npy;
+  cq_error error = {0};
+  double worst = 0;
+  snprintf(path, sizeof path, RERANKERS "/%s/logits.npy", name);
+  if (cq_npy_open(&npy, path, &error)) fail_msg("%s", error.message);
+  const float *expected = cq_npy_data(npy);
+  for (int i = 0; i < N; i++) {
+    const double distance = fabs((double)logits[i] - (double)expected[i]);
+    if (!(distance <= worst)) worst = distance;
+  }
+  cq_npy_close(npy);
+  return worst;
+}
+
+static void logits_agree(void **state) {
+  static const struct {
+    cq_precision precision;
+    double tolerance;
+  } all[] = {{CQ_PRECISION_F32, 1e-5}, {CQ_PRECISION_BF16, 0.05}, {CQ_PRECISION_INT8, 0.1}};
+  DIR *d = opendir(RERANKERS);
+  int n = 0, n_failed = 0;
+  (void)state;
+  assert_non_null(d);
+  for (struct dirent *e; (e = readdir(d));) {
+    char path[4096];
+    snprintf(path, sizeof path, RERANKERS "/%s/logits.npy", e->d_name);
+    if (!cq_file_exists(path)) continue;
+    n++;
+    for (size_t p = 0; p < sizeof all / sizeof *all; p++) {
+      float logits[N];
+      cq_error error = {0};
+      cq_reranker *r = open_golden(e->d_name, all[p].precision, 0);
+      if (cq_reranker_score_pairs(logits, NULL, r, queries, passages, N, NULL, &error)) fail_msg("%s", error.message);
+      const double worst = farthest(logits, e->d_name);
+      if (!(worst <= all[p].tolerance))
+        print_error("%s in %s: %g\n", e->d_name, cq_precision_name(all[p].precision), worst), n_failed++;
+      cq_reranker_free(r);
+    }
+  }
+  closedir(d);
+  assert_int_equal(n, 9);
+  assert_int_equal(n_failed, 0);
+}
+
+static void a_pair_does_not_depend_on_others(void **state) {
+  cq_context *ctx;
+  (void)state;
+  assert_int_equal(cq_context_open(&ctx, 2, NULL), CQ_OK);
+  float all[N], one[N];
+  cq_encode_stats stats = {0};
+  cq_reranker *r = open_golden("bert", CQ_PRECISION_F32, 0);
+  assert_int_equal(cq_reranker_score_pairs(all, &stats, r, queries, passages, N, ctx, NULL), CQ_OK);
+  assert_int_equal(stats.n_sentences, N);
+  assert_int_equal(stats.n_truncated, N_LONG);
+  for (int i = 0; i < N; i++) {
+    assert_int_equal(cq_reranker_score(one + i, NULL, r, queries[i], passages + i, 1, NULL, NULL), CQ_OK);
+  }
+  assert_memory_equal(one, all, sizeof all);
+  /* One query with all passages, and no passage at all. */
+  cq_slice same[N];
+  for (int i = 0; i < N; i++) same[i] = queries[0];
+  assert_int_equal(cq_reranker_score_pairs(all, NULL, r, same, passages, N, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_reranker_score(one, NULL, r, queries[0], passages, N, ctx, NULL), CQ_OK);
+  assert_memory_equal(one, all, sizeof all);
+  assert_int_equal(cq_reranker_score(one, NULL, r, queries[0], NULL, 0, ctx, NULL), CQ_OK);
+  cq_reranker_free(r);
+  cq_context_free(ctx);
+}
+
+static void activations_are_the_directories(void **state) {
+  (void)state;
+  static const char *const expected[][2] = {{"bert", "Sigmoid"}, {"bert-saved", "Sigmoid"}, {"bert-vocab", "Identity"}};
+  for (int i = 0; i < 3; i++) {
+    cq_reranker *r = open_golden(expected[i][0], CQ_PRECISION_DEFAULT, 0);
+    assert_string_equal(cq_reranker_activation(r), expected[i][1]);
+    assert_int_equal(cq_reranker_max_seq_length(r), 40);
+    assert_int_equal(cq_reranker_precision(r), CQ_PRECISION_F32);
+    cq_reranker_free(r);
+  }
+}
+
+static void order_is_stable(void **state) {
+  (void)state;
+  static const float logits[] = {0.5f, 2, -1, 2, 0.5f};
+  static const size_t expected[] = {1, 3, 0, 4, 2};
+  size_t order[5];
+  cq_reranker_order(order, logits, 5);
+  assert_memory_equal(order, expected, sizeof order);
+}
+
+/* ---- bad input ---- */
+
+static void refused(const char *directory, const cq_encoder_options *options, cq_status status, const char *why) {
+  cq_reranker *r = NULL;
+  cq_error error = {0};
+  assert_int_equal(cq_reranker_open(&r, directory, options, &error), status);
+  if (!strstr(error.message, why)) fail_msg("'%s' is not in '%s'", why, error.message);
+  assert_null(r);
+}
+
+static void other_models_are_refused(void **state) {
+  (void)state;
+  refused(RERANKERS "/three-labels", NULL, CQ_ERR_UNSUPPORTED,
+          "three-labels: the classifier has 3 labels, a reranker has 1");
+  refused(CQ_TESTS_DIR "/golden/models/plain-bert", NULL, CQ_ERR_UNSUPPORTED,
+          "plain-bert: no classifier (tensor 'classifier.weight')");
+  refused(CQ_TESTS_DIR "/golden/models/bert-cased", NULL, CQ_ERR_UNSUPPORTED,
+          "an embedding model, expected a reranker");
+  refused(CQ_TESTS_DIR "/golden/models/plain-xlmr", NULL, CQ_ERR_UNSUPPORTED,
+          "no classifier (tensor 'classifier.out_proj.weight')");
+  refused(RERANKERS, NULL, CQ_ERR_IO, "config.json: not found: this is not the directory of a reranker");
+  cq_encoder_options o = cq_encoder_default_options();
+  o.compose = true;
+  refused(RERANKERS "/bert", &o, CQ_ERR_ARGUMENT, "compose");
+
+  cq_encoder *encoder = NULL;
+  cq_error error = {0};
+  assert_int_equal(cq_encoder_open(&encoder, RERANKERS "/bert-saved", NULL, &error), CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "model_type 'CrossEncoder' is a reranker, which gives no vectors"));
+}
+
+static void bad_texts_are_named(void **state) {
+  (void)state;
+  float logits[2];
+  cq_error error = {0};
+  cq_reranker *r = open_golden("xlmr", CQ_PRECISION_F32, 0);
+  const cq_slice bad[] = {{"fine", 4}, {"no\xFFt", 4}};
+  assert_int_equal(cq_reranker_score(logits, NULL, r, queries[0], bad, 2, NULL, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 2);
+  assert_non_null(strstr(error.message, "sentence 2 is not UTF-8 at byte 2"));
+  assert_int_equal(cq_reranker_score(logits, NULL, r, bad[1], bad, 1, NULL, &error), CQ_ERR_FORMAT);
+  cq_reranker_free(r);
+
+  r = open_golden("bert", CQ_PRECISION_F32, 4);
+  assert_int_equal(cq_reranker_score(logits, NULL, r, queries[0], passages, 1, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "the maximum sequence length 4 leaves no room for two texts"));
+  cq_reranker_free(r);
+  r = open_golden("bert", CQ_PRECISION_F32, 5); /* a token of each */
+  cq_encode_stats stats = {0};
+  assert_int_equal(cq_reranker_score(logits, &stats, r, queries[0], passages, 2, NULL, &error), CQ_OK);
+  assert_int_equal(stats.n_tokens, 10);
+  assert_int_equal(stats.n_truncated, 2);
+  cq_reranker_free(r);
+}
+
+static void memory_runs_out(void **state) {
+  (void)state;
+  static const char *const names[] = {"bert-saved", "modernbert-mean"};
+  for (int m = 0; m < 2; m++) {
+    char path[4096];
+    snprintf(path, sizeof path, RERANKERS "/%s", names[m]);
+    cq_status status = CQ_ERR_MEMORY;
+    for (long n = 1; status; n++) {
+      cq_reranker *r = NULL;
+      float logits[N];
+      cq_error error = {0};
+      cq_alloc_fail_at(n);
+      status = cq_reranker_open(&r, path, NULL, &error);
+      if (!status) status = cq_reranker_score_pairs(logits, NULL, r, queries, passages, N, NULL, &error);
+      cq_alloc_fail_at(0);
+      if (status && status != CQ_ERR_MEMORY) fail_msg("allocation %ld: %s", n, error.message);
+      cq_reranker_free(r);
+      assert_true(n < 100000);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(logits_agree),
+      cmocka_unit_test(a_pair_does_not_depend_on_others),
+      cmocka_unit_test(activations_are_the_directories),
+      cmocka_unit_test(order_is_stable),
+      cmocka_unit_test(other_models_are_refused),
+      cmocka_unit_test(bad_texts_are_named),
+      cmocka_unit_test(memory_runs_out),
+  };
+  return cmocka_run_group_tests(tests, read_pairs, free_pairs);
+}
