@@ -26,6 +26,7 @@
 #include "calque/index.h"
 #include "calque/index_copy.h"
 #include "calque/index_folder.h"
+#include "calque/index_probe.h"
 #include "calque/language.h"
 #include "calque/lexical.h"
 #include "calque/lines.h"

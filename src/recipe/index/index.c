@@ -124,6 +124,7 @@ void cq_index_free(cq_index *index) {
     pthread_mutex_destroy(&index->shared->writing);
   }
   cq_free(index->shared);
+  cq_coverage_free(&index->coverage);
   index->backend->close(index);
   cq_free(index->fingerprint);
   cq_free(index->model);

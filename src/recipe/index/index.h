@@ -4,6 +4,7 @@
 
 #include "calque/index.h"
 #include "lexical/growing.h"
+#include "recipe/index/coverage.h"
 #include "search/approximate.h"
 #include "store/index_store.h"
 
@@ -53,7 +54,9 @@ struct cq_index {
   cq_notice_fn notice;
   void *notice_context;
   uint64_t n_truncated; /* truncated passages since the last commit; guarded by shared->writing */
-  cq_ranks *ranks;      /* ranks that encode documents while they are read; NULL: only this process */
+  cq_coverage coverage; /* of a sample of the added passages, likewise; is_told: a commit has reported it */
+  bool is_coverage_told;
+  cq_ranks *ranks; /* ranks that encode documents while they are read; NULL: only this process */
 };
 
 CQ_MUST_USE cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model,

@@ -13,6 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MAX_SAMPLED = 64 }; /* passages of a batch, for the vocabulary's coverage */
+
 /* Documents being added: their passages, and the text to encode for each. */
 typedef struct adding {
   const cq_index *index;
@@ -167,20 +169,55 @@ static cq_status make_passages(adding *a, const cq_document *documents, size_t n
   return status;
 }
 
-static cq_status commit_held(uint64_t *n_truncated, cq_index *index, cq_error *error) {
-  cq_status status = index->backend->check_writing(index, error);
-  if (!status) status = index->backend->commit(index, error);
-  *n_truncated = status ? 0 : index->n_truncated;
-  if (!status) index->n_truncated = 0;
+/* Counts how well the vocabulary covers what is added. */
+static cq_status sample_coverage(cq_index *index, const adding *a, size_t n, cq_context *ctx, cq_error *error) {
+  const size_t step = a->n_records / MAX_SAMPLED + 1;
+  cq_status status = CQ_OK;
+  for (size_t i = 0, record = 0; !index->is_coverage_told && i < n; i++)
+    for (const size_t end = record + a->additions[i].n_passages; !status && record < end; record++)
+      if (record % step == 0)
+        status = cq_coverage_add(&index->coverage, a->encoder, a->additions[i].document->language, a->texts[record],
+                                 ctx, error);
   return status;
 }
 
+/* What a commit has to tell. */
+typedef struct commit_news {
+  uint64_t n_truncated;
+  cq_builder uncovered;
+} commit_news;
+
+static cq_status write_uncovered(commit_news *news, cq_index *index, cq_error *error) {
+  cq_coverage_sort(&index->coverage);
+  for (size_t at = 0; !index->is_coverage_told; cq_builder_text(&news->uncovered, ", "))
+    if (!cq_coverage_next(&news->uncovered, &at, &index->coverage)) break;
+  return news->uncovered.failed ? cq_fail_memory(error, "vocabulary's coverage") : CQ_OK;
+}
+
+static cq_status commit_held(commit_news *news, cq_index *index, cq_error *error) {
+  cq_status status = index->backend->check_writing(index, error);
+  if (!status) status = write_uncovered(news, index, error);
+  if (!status) status = index->backend->commit(index, error);
+  if (status) {
+    cq_builder_free(&news->uncovered);
+    return status;
+  }
+  news->n_truncated = index->n_truncated;
+  index->n_truncated = 0;
+  index->is_coverage_told |= news->uncovered.n > 0;
+  return CQ_OK;
+}
+
 /* After a commit, without the mutex, because it may have to open a model. */
-static void tell_truncated(const cq_index *index, uint64_t n_truncated) {
+static void tell_news(const cq_index *index, commit_news *news) {
   const cq_encoder *encoder;
   cq_error ignored;
-  if (n_truncated && !cq_index_need_model(&encoder, index, NULL, &ignored))
-    cq_index_tell_truncated(index, n_truncated, n_truncated == 1 ? "passage" : "passages", encoder);
+  if (news->n_truncated && !cq_index_need_model(&encoder, index, NULL, &ignored))
+    cq_index_tell_truncated(index, news->n_truncated, news->n_truncated == 1 ? "passage" : "passages", encoder);
+  if (news->uncovered.n)
+    CQ_NOTIFY(index, CQ_UNCOVERED "%.*s; searches in such text find little", (int)news->uncovered.n - 2,
+              news->uncovered.data);
+  cq_builder_free(&news->uncovered);
 }
 
 static cq_status add_documents(cq_index *index, const cq_document *documents, size_t n, bool commits, cq_context *ctx,
@@ -189,7 +226,7 @@ static cq_status add_documents(cq_index *index, const cq_document *documents, si
   const size_t dim = (size_t)index->dim;
   cq_encode_stats stats = {0};
   float *vectors = NULL;
-  uint64_t n_truncated = 0;
+  commit_news news = {0};
   cq_status status = index->backend->check_writing(index, error);
   if (!status) status = cq_index_need_model(&a.encoder, index, NULL, error);
   if (!status) status = make_passages(&a, documents, n, error);
@@ -199,12 +236,13 @@ static cq_status add_documents(cq_index *index, const cq_document *documents, si
   if (!status) status = check_finite(&a, vectors, n, dim, error);
   if (!status) {
     pthread_mutex_lock(&index->shared->writing);
-    status = index->backend->append(index, a.additions, n, vectors, error);
+    status = sample_coverage(index, &a, n, ctx, error);
+    if (!status) status = index->backend->append(index, a.additions, n, vectors, error);
     if (!status) index->n_truncated += stats.n_truncated;
-    if (!status && commits) status = commit_held(&n_truncated, index, error);
+    if (!status && commits) status = commit_held(&news, index, error);
     pthread_mutex_unlock(&index->shared->writing);
   }
-  tell_truncated(index, n_truncated);
+  tell_news(index, &news);
   cq_free(vectors);
   free_adding(&a);
   return status;
@@ -227,12 +265,12 @@ cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t
 }
 
 cq_status cq_index_remove_commit(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error) {
-  uint64_t n_truncated = 0;
+  commit_news news = {0};
   pthread_mutex_lock(&index->shared->writing);
   cq_status status = index->backend->remove(index, ids, n, n_removed, error);
-  if (!status) status = commit_held(&n_truncated, index, error);
+  if (!status) status = commit_held(&news, index, error);
   pthread_mutex_unlock(&index->shared->writing);
-  tell_truncated(index, n_truncated);
+  tell_news(index, &news);
   return status;
 }
 
@@ -245,10 +283,10 @@ cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_cont
 }
 
 cq_status cq_index_commit(cq_index *index, cq_error *error) {
-  uint64_t n_truncated;
+  commit_news news = {0};
   pthread_mutex_lock(&index->shared->writing);
-  const cq_status status = commit_held(&n_truncated, index, error);
+  const cq_status status = commit_held(&news, index, error);
   pthread_mutex_unlock(&index->shared->writing);
-  tell_truncated(index, n_truncated);
+  tell_news(index, &news);
   return status;
 }
