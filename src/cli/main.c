@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill, cli_mine, cli_align, cli_cluster, cli_index,
-    cli_search, cli_lexical, cli_words, cli_clir, cli_compare, cli_plot, cli_autoencode, cli_data, cli_demo,
+extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill, cli_mine, cli_align, cli_cluster,
+    cli_index, cli_search, cli_lexical, cli_words, cli_clir, cli_compare, cli_plot, cli_autoencode, cli_data, cli_demo,
     cli_finetune, cli_extend, cli_manual, cli_cache, cli_serve;
 
 static const cli_command *const commands[] = {
-    &cli_encode,  &cli_similarity, &cli_eval,    &cli_extend, &cli_distill, &cli_finetune,   &cli_mine, &cli_align, &cli_cluster,
-    &cli_index,   &cli_search,     &cli_serve,   &cli_data,   &cli_model,   &cli_cache,      &cli_demo, &cli_manual,
-    &cli_lexical, &cli_words,      &cli_compare, &cli_plot,   &cli_clir,    &cli_autoencode, NULL,
+    &cli_encode,  &cli_similarity, &cli_eval,   &cli_extend,  &cli_distill, &cli_finetune, &cli_mine,       &cli_align,
+    &cli_cluster, &cli_index,      &cli_search, &cli_serve,   &cli_data,    &cli_model,    &cli_cache,      &cli_demo,
+    &cli_manual,  &cli_lexical,    &cli_words,  &cli_compare, &cli_plot,    &cli_clir,     &cli_autoencode, NULL,
 };
 
 static const cli_command program = {
