@@ -48,11 +48,10 @@ static const serve_route *search_route(void) {
 /* Leaves one page of an answer's hits. */
 static void cut_page(json_t *answer, size_t offset, size_t k) {
   json_t *hits = json_object_get(answer, "hits"), *page = json_array();
-  const size_t n = json_array_size(hits);
-  for (size_t i = offset; i < n && i < offset + k; i++) json_array_append(page, json_array_get(hits, i));
+  const size_t n = json_array_size(hits), end = offset + k;
+  for (size_t i = offset; i < n && i < end; i++) json_array_append(page, json_array_get(hits, i));
   json_object_set_new(answer, "offset", json_integer((json_int_t)offset));
-  if (n > offset + k && offset + k <= MAX_OFFSET)
-    json_object_set_new(answer, "next_offset", json_integer((json_int_t)(offset + k)));
+  if (n > end && end <= MAX_OFFSET) json_object_set_new(answer, "next_offset", json_integer((json_int_t)end));
   json_object_set_new(answer, "hits", page);
 }
 
