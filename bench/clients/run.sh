@@ -35,7 +35,7 @@ fi
 start
 export ANONYMIZED_TELEMETRY=False HF_HUB_DISABLE_TELEMETRY=1 HAYSTACK_TELEMETRY_ENABLED=False LITELLM_LOCAL_MODEL_COST_MAP=True
 status=0
-[ $# -gt 0 ] || set -- curl openai langchain ollama cohere llamaindex haystack litellm chromadb huggingface
+[ $# -gt 0 ] || set -- curl openai langchain ollama cohere llamaindex haystack litellm chromadb huggingface mcp
 for client in "$@"; do
   if [ "$client" = curl ]; then
     bash "$here/curl_client.sh" "$url" "$program" "$model" || status=1

@@ -4,19 +4,21 @@
 #include "cli/frame/stop.h"
 #include "cli/index/index_command.h"
 #include "serve/health.h"
+#include "serve/mcp.h"
 #include "serve/route.h"
 #include "serve/server.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct args {
   size_t size;
   serve_options serve;
   const char *store, *encoding;
   int threads, deadline_ms, receive_s, max_connections;
-  bool health, compose;
+  bool health, mcp, compose;
 };
 
 static const cq_option options[] = {
@@ -66,6 +68,9 @@ static const cq_option options[] = {
              "the table of --token-ids in tiktoken's format, such as cl100k_base.tiktoken")},
     {CQ_FLAG(struct args, "health", health, KEEPS,
              "only ask the server at --host and --port whether it is ready: exit code 0 if so, else 1")},
+    {CQ_FLAG(
+        struct args, "mcp", mcp, KEEPS,
+        "tools for the assistant that starts this program (Model Context Protocol), over standard input and output")},
     CLI_FOLDER_ENCODING(struct args),
     CLI_PRECISION(struct args, serve.model.precision),
     CQ_COMPOSE_ROW(struct args),
@@ -100,6 +105,23 @@ static int serve(const struct args *args, const char *index, cq_context *ctx) {
   return CLI_OK;
 }
 
+/* Standard output is the protocol's: what anything else prints goes to standard error. */
+static int serve_assistant(const struct args *args, const char *index, bool is_folder, cq_context *ctx) {
+  serve_mcp_options o = {.model = args->serve.model,
+                         .encoding = args->encoding,
+                         .max_line = args->serve.max_body,
+                         .max_tokens = args->serve.max_tokens,
+                         .in = STDIN_FILENO,
+                         .out = dup(STDOUT_FILENO)};
+  cq_error error = {0};
+  o.model.notice = cli_notice, o.model.compose = args->compose;
+  *(is_folder ? &o.folder : &o.model.index) = index;
+  if (o.out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return cli_fail("standard output is closed");
+  const cq_status status = serve_mcp(&o, ctx, &error);
+  close(o.out);
+  return status ? cli_fail_error(&error) : CLI_OK;
+}
+
 static int run(const cli_call *call) {
   struct args args = *(const struct args *)call->options;
   const char *index = call->n_arguments ? call->arguments[0] : args.store;
@@ -110,6 +132,9 @@ static int run(const cli_call *call) {
     cq_error error = {0};
     return serve_health(args.serve.host, args.serve.port, &error) ? cli_fail_error(&error) : CLI_OK;
   }
+  if (args.mcp && (args.serve.model.writable || args.serve.key_file || args.serve.access_log))
+    return cli_usage(call->path, "--mcp serves who starts it, over pipes: without --writable, --api-key-file, "
+                                 "--access-log");
   if (args.store && call->n_arguments) return cli_usage(call->path, "--store stands in place of an INDEX");
   if (args.store && !cq_index_is_address(args.store))
     return cli_usage(call->path, "--store takes an address, postgresql://...");
@@ -123,6 +148,11 @@ static int run(const cli_call *call) {
   if (!args.serve.model.model && !index) args.serve.model.model = CQ_DEFAULT_MODEL;
   int code = cli_open_context(&ctx, args.threads);
   if (code != CLI_OK) return code;
+  if (args.mcp) {
+    code = serve_assistant(&args, index, is_folder, ctx);
+    cq_context_free(ctx);
+    return code;
+  }
   if (is_folder) {
     cq_index_options o = cq_index_default_options();
     o.model = args.serve.model.model, o.precision = args.serve.model.precision, o.compose = args.compose;
@@ -142,8 +172,8 @@ const cli_command cli_serve = {
     .description =
         "Prints an address: browsers get a search page there, and programs use the same over HTTP, through the "
         "interfaces of OpenAI (/v1/embeddings), Ollama, Cohere, and text-embeddings-inference (/embed), and calque's "
-        "own; "
-        "/openapi.json describes all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed "
+        "own; /openapi.json describes all routes. --mcp serves an assistant over pipes instead, with no address. INDEX "
+        "is made by 'calque index new'. A FOLDER of documents is indexed "
         "first, into FOLDER/.calque, or into the user's cache if the folder is read-only; later starts index only what "
         "has changed. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server that "
         "cannot reach the database answers 503 and tries again. With none of these, sentences can be encoded and "
