@@ -56,9 +56,9 @@ static: dependencies ## write build/static/calque-VERSION-ARCH-linux.tar.xz: one
 deb: dependencies ## write Debian packages to build/deb
 	@scripts/make-deb
 
-wheel: dependencies ## make the Python package with the library inside: build/wheel (ARCH=aarch64: cross-built)
+wheel: dependencies ## make the Python package with the library and the program inside: build/wheel (ARCH=aarch64: cross-built)
 	@scripts/install-dependencies --wheel
-	@[ "$(ARCH)" = aarch64 ] || $(MAKE) --no-print-directory compile TARGET=calque_static
+	@[ "$(ARCH)" = aarch64 ] || $(MAKE) --no-print-directory compile TARGET=calque_program
 	@scripts/make-wheel $(ARCH)
 
 docs: ## write the library's reference: build/docs/html and build/docs/man

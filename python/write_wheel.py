@@ -28,6 +28,8 @@ def main(folder: Path, pyproject: Path, platform: str, output: Path) -> None:
         place = path.relative_to(folder).as_posix()
         files[place.replace("licenses/", info + "/licenses/") if place.startswith("licenses/") else place] = path.read_bytes()
     files[info + "/METADATA"] = "\n".join(metadata + [""]).encode()
+    scripts = ["[console_scripts]"] + ["%s = %s" % s for s in project["scripts"].items()]
+    files[info + "/entry_points.txt"] = "\n".join(scripts + [""]).encode()
     files[info + "/WHEEL"] = "\n".join(wheel + [""]).encode()
     record = []
     for place, content in files.items():
@@ -39,7 +41,7 @@ def main(folder: Path, pyproject: Path, platform: str, output: Path) -> None:
     with zipfile.ZipFile(str(target) + ".new", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
         for place, content in files.items():
             entry = zipfile.ZipInfo(place, (1980, 1, 1, 0, 0, 0))
-            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o100644 << 16
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, (0o100755 if "/bin/" in place else 0o100644) << 16
             z.writestr(entry, content)
     os.replace(str(target) + ".new", target)
     print(target)

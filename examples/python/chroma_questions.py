@@ -13,30 +13,11 @@ from pathlib import Path
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
 
 import chromadb
-from chromadb import Documents, EmbeddingFunction, Embeddings
 
 import calque
+from calque.chroma import CalqueEmbeddingFunction
 
 SAMPLE = str(Path(__file__).resolve().parents[2] / "sample" / "teacher")
-
-
-class CalqueEmbeddingFunction(EmbeddingFunction[Documents]):
-    def __init__(self, model: str | None = None) -> None:
-        self.name_or_path, self.model = model, calque.SentenceTransformer(model)
-
-    def __call__(self, input: Documents) -> Embeddings:
-        return list(self.model.encode(list(input), normalize_embeddings=True))
-
-    @staticmethod
-    def name() -> str:
-        return "calque"
-
-    def get_config(self) -> dict:
-        return {"model": self.name_or_path}
-
-    @staticmethod
-    def build_from_config(config: dict) -> "CalqueEmbeddingFunction":
-        return CalqueEmbeddingFunction(config["model"])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 """
 
 from . import eval
+from ._align import Bead, align
 from ._cross_encoder import CrossEncoder
 from ._encoder import DEFAULT_MODEL, Encoder
 from ._error import ArgumentError, Error
@@ -22,6 +23,7 @@ __version__ = "0.2.0"
 __all__ = [
     "DEFAULT_MODEL",
     "ArgumentError",
+    "Bead",
     "CrossEncoder",
     "Document",
     "Encoder",
@@ -33,6 +35,7 @@ __all__ = [
     "Progress",
     "Result",
     "SentenceTransformer",
+    "align",
     "distill",
     "eval",
     "extend",

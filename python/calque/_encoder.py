@@ -194,6 +194,36 @@ class Encoder:
                 lib.function("cq_token_ids_free", None, lib.c_pointer)(ctypes.byref(ids))
         return found
 
+    @property
+    def token_dim(self) -> int:
+        """Dimensions of a token's vector before pooling; 0: there are none, as the model is static."""
+        try:
+            return int(self._number("cq_encoder_token_dim", ctypes.c_int))
+        except AttributeError:  # a library of before this function
+            return 0
+
+    def token_vectors(self, texts: Sequence[str], **options: OptionValue) -> tuple[list[list[int]], list[Any]]:
+        """Each text's ids, and their vectors before pooling, [tokens, token_dim].
+
+        :param options: ``calque.options("encode")``
+        """
+        ids, dim = self.token_ids(texts, **options), self.token_dim
+        if not dim:
+            raise lib.make_error("unsupported", "the model has no vectors of tokens", self.name)
+        flat = [i for row in ids for i in row]
+        starts = [0]
+        for row in ids:
+            starts.append(starts[-1] + len(row))
+        out = Output(len(flat), dim)
+        if flat:
+            types = (*(lib.c_pointer,) * 4, lib.c_size, lib.c_pointer)
+            c_ids, c_starts = (ctypes.c_int32 * len(flat))(*flat), (ctypes.c_size_t * len(starts))(*starts)
+            at = ctypes.addressof
+            lib.call("cq_encoder_token_vectors", types, out.address, self.handle, at(c_ids), at(c_starts), len(ids),
+                     lib.context())  # fmt: skip
+        rows = out.value()
+        return ids, [rows[starts[i] : starts[i + 1]] for i in range(len(ids))]
+
     def token(self, token_id: int) -> tuple[str, bool] | None:
         """A token's text, and whether it is a special one; None where there is no such id."""
         if not 0 <= token_id < 1 << 31:  # ctypes would keep the low bits only

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Union
 
 from . import _library as lib
 from ._arrays import Matrix
-from ._encoder import Notice, notice_of
+from ._encoder import DEFAULT_MODEL, Notice, notice_of
 from ._error import ArgumentError
 from ._options import Options, OptionValue
 
@@ -111,7 +111,7 @@ class Index:
 
     @classmethod
     def new(
-        cls, directory: str | os.PathLike[str], *, model: str | os.PathLike[str], **options: Any
+        cls, directory: str | os.PathLike[str], *, model: str | os.PathLike[str] = DEFAULT_MODEL, **options: Any
     ) -> Index:
         """Makes an empty index for a model, in a directory that is not there yet, and opens it for writing."""
         made = {k: v for k, v in options.items() if k not in ("notice", "query_model", "writing")}
@@ -221,7 +221,15 @@ class Index:
 
         :param vectors: [n, dim] where the queries were encoded already; ``queries`` may then be None
         :param options: ``calque.options("search")``: ``top``, ``language``, ``filter``, ``ranking``, ``snippet``, ...
+            ``k`` is another name of ``top``, ``mode`` of ``ranking``, and its value "lexical" of "words"
         """
+        for other, name in (("k", "top"), ("mode", "ranking")):
+            if other in options:
+                if name in options:
+                    raise ArgumentError("%s and %s are the same: only one can be given" % (other, name))
+                options[name] = options.pop(other)
+        if options.get("ranking") == "lexical":
+            options["ranking"] = "words"
         m = Matrix(vectors, "vectors", dim=self.dim) if vectors is not None else None
         if queries is None:
             if m is None:

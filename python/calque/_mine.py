@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Union
 
 from . import _library as lib
@@ -14,6 +15,7 @@ from ._error import ArgumentError, Error
 from ._options import Options, OptionValue
 
 Text = Union[str, "os.PathLike[str]", Sequence[str]]
+ProgressFunction = Callable[[str, int, int], object]
 PROGRESS = ctypes.CFUNCTYPE(
     ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64
 )
@@ -47,7 +49,7 @@ def mine(
     target: Text | None = None,
     *,
     model: str | os.PathLike[str] | None = None,
-    progress: Callable[[str, int, int], object] | None = None,
+    progress: ProgressFunction | None = None,
     notice: Notice | None = None,
     **options: OptionValue,
 ) -> list[Pair]:
@@ -62,30 +64,40 @@ def mine(
     :param notice: told remarks, one line each
     :param options: ``calque.options("mine")``: ``margin``, ``retrieval``, ``threshold``, ``k``, ...
     """
-    with tempfile.TemporaryDirectory(prefix="calque-") as folder, Options("mine") as o, lib.Interrupt() as interrupt:
-        o.set(source=_file(source, folder, "source"), model=model, **options)
-        o.set(target=None if target is None else _file(target, folder, "target"))
+    with tempfile.TemporaryDirectory(prefix="calque-") as folder, Options("mine") as o:
+        o.set(source=file_of(source, folder, "source"), model=model, **options)
+        o.set(target=None if target is None else file_of(target, folder, "target"))
+        with computed("cq_mine", "cq_mining_free", o, progress, notice) as mining:
+            return _pairs(mining)
+
+
+@contextlib.contextmanager
+def computed(
+    function: str, free: str, o: Options, progress: ProgressFunction | None, notice: Notice | None
+) -> Iterator[ctypes.c_void_p]:
+    """What a long call makes of its options, freed afterwards; its progress may stop it, and so may Ctrl-C."""
+    with lib.Interrupt() as interrupt:
         callback = lib.Callback(interrupt)
         tell = progress if progress is not None else lambda _what, _done, _n: None
         pointer = PROGRESS(lambda _, what, done, n: callback.run(lambda: tell(what.decode(), done, n)))
-        told = notice_of(notice)
-        o.put(notice=told, progress=pointer)
-        mining = ctypes.c_void_p()
+        o.put(notice=notice_of(notice), progress=pointer)
+        made = ctypes.c_void_p()
         try:
-            lib.call("cq_mine", (lib.c_pointer,) * 3, ctypes.byref(mining), o.struct, lib.context())
+            lib.call(function, (lib.c_pointer,) * 3, ctypes.byref(made), o.struct, lib.context())
         except Error:
             if callback.error is not None:
                 raise callback.error from None
             if interrupt.wanted:
                 raise KeyboardInterrupt from None
             raise
-        try:
-            return _pairs(mining)
-        finally:
-            lib.function("cq_mining_free", None, lib.c_pointer)(mining)
+    try:
+        yield made
+    finally:
+        lib.function(free, None, lib.c_pointer)(made)
 
 
-def _file(text: Text, folder: str, name: str) -> str | os.PathLike[str]:
+def file_of(text: Text, folder: str, name: str, *, is_numbered: bool = True) -> str | os.PathLike[str]:
+    """A file of a list's sentences, one a line; a path as it is."""
     if isinstance(text, (str, os.PathLike)):
         return text
     path = os.path.join(folder, name)
@@ -95,7 +107,8 @@ def _file(text: Text, folder: str, name: str) -> str | os.PathLike[str]:
                 if not isinstance(sentence, str):
                     what = type(sentence).__name__
                     raise ArgumentError("%s %d must be a string, not %s" % (name, i + 1, what), "", i + 1)
-                f.write("%d\t%s\n" % (i, " ".join(sentence.split())))
+                line = " ".join(sentence.split()) + "\n"
+                f.write("%d\t%s" % (i, line) if is_numbered else line)
     except UnicodeEncodeError as error:
         raise lib.make_error("format", "%s is not Unicode text: %s" % (name, error.reason)) from None
     return path

@@ -20,6 +20,7 @@ from . import _library as lib
 from ._arrays import Matrix, Output, numpy, torch
 from ._encoder import DEFAULT_MODEL, Encoder, Notice
 from ._error import ArgumentError, Error
+from ._modules import Module, Tokenizer, modules_of
 
 logger = logging.getLogger("calque")
 
@@ -130,10 +131,13 @@ class SentenceTransformer:
         :param prompt: put before every sentence, whatever ``prompt_name`` says
         :param batch_size: accepted: blocks are of the library's choice, and results do not depend on them
         :param show_progress_bar: on standard error
+        :param output_value: "token_embeddings": a matrix for each sentence, [tokens, dim], before pooling; None: a dict
+            for each sentence, with its ids, both kinds of vectors, and its attention mask
         :param precision: of the result: "float32", "int8", "uint8", "binary" or "ubinary" (8 dimensions a byte)
         :param convert_to_numpy: an array; False: a list of tensors
         :param convert_to_tensor: a tensor (of PyTorch, which is then imported)
         :param normalize_embeddings: scale each vector to length 1
+        :param pool: accepted, as are ``chunk_size`` and a list of devices: one process uses all processors
         :param truncate_dim: how many leading dimensions to keep, in place of the model's ``truncate_dim``
         :param task: of a model with modules (Router) or weights (jina-embeddings-v3) for each task: "query",
             "document" or a name of its own
@@ -151,8 +155,10 @@ class SentenceTransformer:
         if sentences is None:
             raise ArgumentError("encode() needs sentences")
         encoder = self._encoder_of(task)
-        if output_value != "sentence_embedding":
-            raise Error("unsupported", "only output_value='sentence_embedding' is supported, not %r" % output_value)
+        if output_value not in ("sentence_embedding", "token_embeddings", None):
+            raise ArgumentError("output_value must be sentence_embedding, token_embeddings or None, not %r" % output_value)
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
+            raise ArgumentError("batch_size must be a positive integer, not %r" % (batch_size,))
         precision = precision or "float32"  # None is what the evaluators of sentence-transformers say
         if precision not in PRECISIONS:
             raise ArgumentError("precision must be one of %s, not %r" % (", ".join(PRECISIONS), precision))
@@ -170,15 +176,24 @@ class SentenceTransformer:
         ):
             bar = _bar
         width = encoder.dim if truncate_dim is None else min(int(truncate_dim), encoder.dim)
+        before = self._prompt(prompt, prompt_name)
+        if output_value == "token_embeddings":
+            rows = [_tensor_or_array(t, "float32") for t in encoder.token_vectors(texts, prompt=before)[1]]
+            return rows[0] if single else rows
         vectors = encoder.encode(
             texts,
-            prompt=self._prompt(prompt, prompt_name),
+            prompt=before,
             normalize=bool(normalize_embeddings),
             truncate_dim=width if width != encoder.dim else None,
             progress=bar,
         )
+        if output_value is None:
+            items = _items(encoder, texts, before, vectors)
+            return items[0] if single else items
         if precision != "float32" and len(texts):
             vectors = quantize(vectors, precision)
+        if not len(texts) and numpy() is not None:
+            vectors = vectors.reshape(-1)  # sentence-transformers' shape of nothing is (0,)
         if single:
             vectors = vectors[0]
         if convert_to_tensor or not convert_to_numpy:
@@ -230,16 +245,56 @@ class SentenceTransformer:
             return known[name]
         return "" if self.default_prompt_name is None else self.prompts[self.default_prompt_name]
 
-    def tokenize(self, texts: Sequence[str]) -> dict[str, Any]:
+    def encode_multi_process(self, sentences: Any, pool: Any = None, *arguments: Any, **kwargs: Any) -> Any:
+        """``encode``, which uses all processors already."""
+        return self.encode(sentences, *arguments, **kwargs)
+
+    def start_multi_process_pool(self, target_devices: Any = None) -> dict[str, Any]:
+        """A pool of no processes, for programs that start one: ``encode`` uses all processors with threads
+        (``calque.set_threads``), and processes would only divide them."""
+        _check_device(target_devices)
+        return {"input": None, "output": None, "processes": []}
+
+    @staticmethod
+    def stop_multi_process_pool(pool: Any) -> None:
+        """Nothing: there are no processes."""
+
+    def tokenize(self, texts: Sequence[str], **_: Any) -> dict[str, Any]:
         """Ids and attention mask, padded to the longest text."""
-        ids = self._encoder.token_ids(texts, prompt="")
-        pad = int(self._described.get("tokenizer", {}).get("pad") or 0)
-        width = max((len(i) for i in ids), default=0)
-        rows = {
-            "input_ids": [i + [pad] * (width - len(i)) for i in ids],
-            "attention_mask": [[1] * len(i) + [0] * (width - len(i)) for i in ids],
-        }
+        rows = self.tokenizer(list(texts))
         return {k: _tensor_or_array(v, "int64") for k, v in rows.items()}
+
+    preprocess = tokenize
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer: ids of texts, tokens of ids. It is not transformers' class."""
+        return Tokenizer(self._encoder, self._described)
+
+    # --- modules ---
+
+    @property
+    def _modules_list(self) -> list[Module]:
+        return modules_of(self)
+
+    def __len__(self) -> int:
+        return len(self._described["modules"])
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, i: Any) -> Any:
+        """A module, as its configuration describes it: ``model[0]`` has ``tokenizer`` and ``max_seq_length``."""
+        return self._modules_list[i]
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules_list)
+
+    def _first_module(self) -> Module:
+        return self._modules_list[0]
+
+    def _last_module(self) -> Module:
+        return self._modules_list[-1]
 
     # --- similarity ---
 
@@ -345,16 +400,67 @@ class SentenceTransformer:
             os.makedirs(output_path, exist_ok=True)
         return evaluator(self, output_path)
 
-    def save(self, path: str | os.PathLike[str], model_name: str | None = None, *_: Any, **__: Any) -> None:
-        """Writes the model to a directory that sentence-transformers reads, prompts included. A model's directory of
-        that name is replaced; one that holds something else is an error."""
+    def cpu(self) -> SentenceTransformer:
+        return self
+
+    def fit(self, *_: Any, **__: Any) -> None:
+        """Not here: an error that names what is."""
+        raise Error("unsupported", "fit() trains with PyTorch; here it is calque.finetune() or `calque finetune`")
+
+    old_fit = fit
+
+    def push_to_hub(self, repo_id: str = "ORGANIZATION/NAME", *_: Any, **__: Any) -> None:
+        """Not here: an error that names the command."""
+        raise Error(
+            "unsupported",
+            "push_to_hub() is the program's here: save(DIRECTORY), then `calque model put DIRECTORY %s`" % repo_id,
+        )
+
+    save_to_hub = push_to_hub
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        model_name: str | None = None,
+        create_model_card: bool = True,
+        *_: Any,
+        **__: Any,
+    ) -> None:
+        """Writes the model to a directory that sentence-transformers reads, with its prompts and a model card
+        (README.md): the one it was opened with, else a short one. A model's directory of that name is replaced; one
+        that holds something else is an error."""
         place = os.fspath(path)
         if os.path.isdir(place) and os.listdir(place) and not os.path.exists(os.path.join(place, "modules.json")):
             raise ArgumentError("%s is a directory, and no model's: it is not replaced" % place, place)
-        self._encoder.save(place, replace=os.path.isdir(place))
+        card = self._card(model_name or os.path.basename(os.path.abspath(place))) if create_model_card else None
+        self._encoder.save(place, replace=os.path.isdir(place), card=card)
         self._save_prompts(os.path.join(place, "config_sentence_transformers.json"))
 
     save_pretrained = save
+
+    def _card(self, name: str) -> str:
+        try:
+            with open(os.path.join(self._described["directory"], "README.md"), encoding="utf-8") as f:
+                return f.read()
+        except (KeyError, OSError, UnicodeDecodeError):
+            pass
+        prompts = ["- prompt %s: `%s`" % (json.dumps(k), json.dumps(v, ensure_ascii=False)) for k, v in self.prompts.items()]
+        lines = [
+            *("---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"),
+            *("tags:", "- sentence-transformers", "- sentence-similarity", "- feature-extraction", "---", ""),
+            *("# " + name, "", "This sentence-transformers model maps text to vectors.", ""),
+            "- dimensions: %d" % self._encoder.dim,
+            "- maximum sequence length: %d tokens" % self._encoder.max_seq_length,
+            "- similarity: " + self._similarity,
+            "- parameters: {:,}".format(self._encoder.n_parameters),
+            "- modules: " + ", ".join(m["type"] for m in self._described["modules"]),
+            *(*prompts, "", "## Usage", "", "```python"),
+            "from calque import SentenceTransformer  # or: from sentence_transformers import SentenceTransformer",
+            'model = SentenceTransformer("%s")' % name.replace('"', ""),
+            'vectors = model.encode(["A cat sleeps.", "The train is late."])',
+            *("print(model.similarity(vectors, vectors))", "```", ""),
+        ]
+        return "\n".join(lines)
 
     def _save_prompts(self, path: str) -> None:
         described = self._described
@@ -420,7 +526,27 @@ def quantize(vectors: Any, precision: str) -> Any:
     return (out.value().astype(np.int16) + 128).astype(np.uint8)
 
 
+def _items(encoder: Encoder, texts: Sequence[str], prompt: str, vectors: Any) -> list[dict[str, Any]]:
+    """What ``output_value=None`` returns. A static model has no vectors of tokens."""
+    if encoder.token_dim:
+        ids, tokens = encoder.token_vectors(texts, prompt=prompt)
+    else:
+        ids, tokens = encoder.token_ids(texts, prompt=prompt), []
+    items = []
+    for i, row in enumerate(ids):
+        item = {"sentence_embedding": _tensor_or_array(vectors[i], "float32")}
+        if tokens:
+            item["token_embeddings"] = _tensor_or_array(tokens[i], "float32")
+        item.update(input_ids=_tensor_or_array(row, "int64"), attention_mask=_tensor_or_array([1] * len(row), "int64"))
+        items.append(item)
+    return items
+
+
 def _check_device(device: Any) -> None:
+    if isinstance(device, (list, tuple)):
+        for one in device:
+            _check_device(one)
+        return
     if device is not None and str(device).split(":")[0] != "cpu":
         warnings.warn("calque computes on the CPU: the device %r is ignored" % str(device), stacklevel=3)
 

@@ -89,7 +89,10 @@ class Arrays(Case):
     def test_columns(self) -> None:
         column = np.array(SENTENCES[:2], dtype=object)
         self.assertTrue((self.model.encode(column) == self.model.encode(SENTENCES[:2])).all())
-        self.assertEqual(self.model.encode([]).shape, (0, self.encoder.dim))
+        self.assertEqual(self.model.encode([]).shape, (0,))  # as sentence-transformers
+        self.assertEqual(self.model.encode([], precision="ubinary").shape, (0,))
+        self.assertEqual(self.encoder.encode([]).shape, (0, self.encoder.dim))
+        self.assertEqual(self.model.encode([], output_value=None), [])
         with self.assertRaises(calque.ArgumentError):
             self.model.encode(np.zeros(2))
 

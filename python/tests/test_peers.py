@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -46,6 +48,36 @@ class Peers(Case):
             x, y = self.theirs.encode(sentences, **options), self.ours.encode(sentences, **options)
             self.assertEqual((type(x), type(x[0])), (type(y), type(y[0])))
             self.assertLess(max(float(abs(p - q).max()) for p, q in zip(x, y)), 1e-5)
+
+    def test_as_theirs(self) -> None:
+        self.assertEqual(self.ours.encode([]).shape, self.theirs.encode([]).shape)
+        self.assertEqual(self.ours.encode([], convert_to_tensor=True).shape, self.theirs.encode([], convert_to_tensor=True).shape)
+        self.assertEqual(self.ours.encode([], convert_to_numpy=False), self.theirs.encode([], convert_to_numpy=False))
+        for name in ("query", "document"):
+            a, b = (m.encode("A cat.", prompt_name=name) for m in (self.theirs, self.ours))
+            self.assertLess(np.abs(a - b).max(), 1e-5)
+        a, b = (m.encode(["A cat sleeps.", "A dog."], output_value=None) for m in (self.theirs, self.ours))
+        self.assertLess(set(b[0]), set(a[0]))
+        for name in set(b[0]) - {"token_embeddings"}:
+            self.assertLess(float((a[0][name] - b[0][name]).abs().max()), 1e-5, name)
+        self.assertEqual(self.ours.tokenizer("A cat.")["input_ids"], self.theirs.tokenizer("A cat.")["input_ids"])
+        self.assertEqual([type(m).__name__ for m in self.theirs], [m.type for m in self.ours])
+        self.assertEqual((len(self.ours), self.ours[0].max_seq_length), (len(self.theirs), self.theirs[0].max_seq_length))
+        if self.ours.encoder.token_dim:
+            a, b = (m.encode(self.source, output_value="token_embeddings") for m in (self.theirs, self.ours))
+            for x, y in zip(a, b):
+                self.assertEqual(x.shape, y.shape)
+                self.assertLess(float((x - y).abs().max()), 1e-4)
+
+    def test_saved(self) -> None:
+        """Nothing is missing in a saved model, so that transformers has nothing to report."""
+        self.ours.save(self.folder / "out")
+        code = "import sys; from sentence_transformers import SentenceTransformer as S; print(S(sys.argv[1], device='cpu').encode('A cat.')[0])"
+        done = subprocess.run([sys.executable, "-c", code, str(self.folder / "out")], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertAlmostEqual(float(done.stdout), float(self.ours.encode("A cat.")[0]), places=5)
+        self.assertNotIn("REPORT", done.stderr)
+        self.assertNotIn("MISSING", done.stderr)
 
     def test_evaluators(self) -> None:
         self.same(TranslationEvaluator(self.source, self.target, write_csv=False))

@@ -21,6 +21,7 @@ sys.modules["numpy"] = None  # type: ignore[assignment]
 from support import ROOT, SENTENCES, TEACHER, Case, pairs
 
 import calque
+import calque.__main__
 import calque._library
 
 
@@ -166,11 +167,77 @@ class SentenceTransformer(Case):
             self.assertEqual(len(model.encode(["A cat."], precision="ubinary")[0]), model.encoder.dim // 8)
             with self.assertRaises(calque.ArgumentError):
                 model.encode("A cat.", precision="float16")
-            with self.assertRaises(calque.Error) as raised:
-                model.encode("A cat.", output_value="token_embeddings")
-            self.assertEqual(raised.exception.code, "unsupported")
+            for wrong in ({"output_value": "tokens"}, {"batch_size": 0}, {"batch_size": True}):
+                with self.subTest(wrong), self.assertRaises(calque.ArgumentError):
+                    model.encode("A cat.", **wrong)
             with self.assertRaises(ImportError):
                 model.similarity([one], [one])
+
+    def test_output_values(self) -> None:
+        model = calque.SentenceTransformer(TEACHER)
+        items = model.encode(SENTENCES, output_value=None)
+        self.assertEqual([i["sentence_embedding"] for i in items], model.encode(SENTENCES))
+        self.assertEqual([i["input_ids"] for i in items], model.encoder.token_ids(SENTENCES))
+        self.assertEqual(items[0]["attention_mask"], [1] * len(items[0]["input_ids"]))
+        self.assertEqual(model.encode(SENTENCES[0], output_value=None), items[0])
+        static = calque.SentenceTransformer(ROOT / "tests" / "golden" / "models" / "static-mean")
+        self.assertNotIn("token_embeddings", static.encode("A cat.", output_value=None))
+        with self.assertRaises(calque.Error) as raised:
+            static.encode("A cat.", output_value="token_embeddings")
+        self.assertEqual(raised.exception.code, "unsupported")
+        if not hasattr(calque._library.library(), "cq_encoder_token_vectors"):
+            self.skipTest("this library gives no vectors of tokens")
+        rows = model.encode(SENTENCES, output_value="token_embeddings")
+        self.assertEqual([len(r) for r in rows], [len(i["input_ids"]) for i in items])
+        self.assertEqual(rows[0], items[0]["token_embeddings"])
+        self.assertEqual(model.encode([], output_value="token_embeddings"), [])
+        for row, vector in zip(rows, model.encode(SENTENCES)):  # the teacher's pooling is the mean
+            for column, x in zip(zip(*row), vector):
+                self.assertAlmostEqual(sum(column) / len(row), x, places=4)
+
+    def test_modules(self) -> None:
+        model = calque.SentenceTransformer(TEACHER)
+        self.assertEqual([m.type for m in model], ["Transformer", "Pooling"])
+        self.assertEqual((len(model), model[-1].get_pooling_mode_str(), model[0].max_seq_length), (2, "mean", 64))
+        self.assertEqual(model[0].get_word_embedding_dimension(), 128)
+        with self.assertRaises(IndexError):
+            model[2]
+        with self.assertRaisesRegex(AttributeError, "no 'auto_model'"):
+            model[0].auto_model
+        tokenizer = model[0].tokenizer
+        ids = tokenizer.encode("A cat.")
+        self.assertEqual((ids[0], ids[-1]), (tokenizer.cls_token_id, tokenizer.sep_token_id))
+        self.assertEqual(tokenizer.convert_ids_to_tokens(ids), [tokenizer.cls_token, "a", "cat", ".", tokenizer.sep_token])
+        self.assertEqual(tokenizer.tokenize("A cat."), ["a", "cat", "."])
+        self.assertEqual((tokenizer.model_max_length, len(tokenizer)), (64, 1400))
+        padded = tokenizer(["A cat.", ""])
+        self.assertEqual(padded["input_ids"][1], [0, 2] + [tokenizer.pad_token_id] * (len(ids) - 2))
+        self.assertEqual(padded["attention_mask"][1], [1, 1] + [0] * (len(ids) - 2))
+        self.assertEqual(tokenizer(["A cat.", ""], padding=False)["input_ids"], [ids, [0, 2]])
+        self.assertEqual(tokenizer("A cat.")["input_ids"], ids)
+        for wrong in (lambda: tokenizer("x", return_tensors="tf"), lambda: tokenizer("x", max_length=3),
+                      lambda: tokenizer.convert_ids_to_tokens([1400])):
+            with self.assertRaises(calque.ArgumentError):
+                wrong()
+
+    def test_processes(self) -> None:
+        model = calque.SentenceTransformer(TEACHER)
+        pool = model.start_multi_process_pool(["cpu", "cpu"])
+        wanted = model.encode(SENTENCES)
+        self.assertEqual(model.encode(SENTENCES, pool=pool, chunk_size=2), wanted)
+        self.assertEqual(model.encode(SENTENCES, device=["cpu", "cpu"]), wanted)
+        self.assertEqual(model.encode_multi_process(SENTENCES, pool, batch_size=2), wanted)
+        model.stop_multi_process_pool(pool)
+        with self.assertWarns(UserWarning):
+            model.start_multi_process_pool(["cpu", "cuda:0"])
+
+    def test_what_the_program_does(self) -> None:
+        model = calque.SentenceTransformer(TEACHER)
+        for call, command in ((model.fit, "calque finetune"), (lambda: model.push_to_hub("a/b"), "calque model put DIRECTORY a/b")):
+            with self.assertRaises(calque.Error) as raised:
+                call()
+            self.assertEqual(raised.exception.code, "unsupported")
+            self.assertIn(command, str(raised.exception))
 
     def test_tasks(self) -> None:
         router = ROOT / "tests" / "golden" / "models" / "router"
@@ -240,6 +307,19 @@ class SentenceTransformer(Case):
         again = calque.SentenceTransformer(self.folder / "out")
         self.assertEqual((again.prompts, again.default_prompt_name), ({"query": "find: "}, "query"))
         self.assertEqual(again.encode("A cat."), model.encode("A cat."))
+        card = (self.folder / "out" / "README.md").read_text()
+        self.assertEqual(card, (TEACHER / "README.md").read_text())  # the model's own
+        config = json.loads((self.folder / "out" / "sentence_bert_config.json").read_text())
+        self.assertEqual(config["model_args"], {"add_pooling_layer": False})  # no weights are reported as missing
+        bare = calque.SentenceTransformer(ROOT / "tests" / "golden" / "models" / "modernbert")
+        bare.save(self.folder / "bare")
+        self.assertNotIn("model_args", (self.folder / "bare" / "sentence_bert_config.json").read_text())
+        written = (self.folder / "bare" / "README.md").read_text()
+        self.assertTrue(written.startswith("---\nlibrary_name: sentence-transformers\n"), written)
+        for line in ("# bare", "- dimensions: %d" % bare.encoder.dim, "- similarity: cosine"):
+            self.assertIn("\n%s\n" % line, written)
+        bare.save(self.folder / "none", create_model_card=False)
+        self.assertFalse((self.folder / "none" / "README.md").exists())
         model.save(self.folder / "out")  # a model's directory is replaced, another is not
         (self.folder / "mine").mkdir()
         self.write("mine/letter.txt", "x")
@@ -320,6 +400,14 @@ class Index(Case):
             hits = index.search("The train is late.", top=1)
             self.assertEqual([(h.id, h.title, h.metadata) for h in hits], [("2", "Rail", {"year": 2024})])
             self.assertGreater(hits[0].cosine, 0.5)  # of title and text
+            self.assertEqual(index.search("The train is late.", k=1), hits)
+            by_words = index.search("train", ranking="words")
+            self.assertEqual([h.id for h in by_words], ["2"])
+            for same in ({"ranking": "lexical"}, {"mode": "words"}, {"mode": "lexical"}):
+                self.assertEqual(index.search("train", **same), by_words)
+            for wrong in ({"k": 1, "top": 1}, {"mode": "dense", "ranking": "dense"}, {"mode": "nearest"}):
+                with self.assertRaises(calque.ArgumentError):
+                    index.search("train", **wrong)
             self.assertEqual([[h.id for h in one] for one in index.search(["cat", "x"], filter="year < 2021")], [["1"]] * 2)
             vectors = calque.Encoder(TEACHER).encode(["A cat sleeps."])
             self.assertEqual(index.search(None, vectors=vectors)[0][0].id, "1")
@@ -338,6 +426,12 @@ class Index(Case):
                 index.add([{"id": "3", "text": "x"}])
         with self.assertRaises(calque.ArgumentError):
             index.search("x")
+
+    def test_default_model(self) -> None:
+        with unittest.mock.patch.dict(os.environ, CALQUE_MODELS=str(self.folder)):
+            (self.folder / "calque-base").symlink_to(TEACHER)
+            with calque.Index.new(self.folder / "i") as index:
+                self.assertEqual((index.model, index.dim), (calque.DEFAULT_MODEL, 128))
 
     def test_bad_documents(self) -> None:
         with calque.Index.new(self.folder / "i", model=TEACHER) as index:
@@ -448,9 +542,91 @@ class Measures(Case):
             calque.mine(["a", 3], ["b"], model=TEACHER)  # type: ignore[list-item]
 
 
+class Align(Case):
+    """Twenty of the sample's sentences in German; the sixth is missing, and the eleventh and twelfth are one."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        rows = dict(reversed(line.split("\t")[:2]) for line in pairs(60).splitlines())  # each German sentence once
+        both = list({english: german for german, english in rows.items()}.items())[:20]
+        self.english = [english for english, _ in both]
+        german = [german for _, german in both]
+        self.german = [*german[:5], *german[6:10], german[10] + " " + german[11], *german[12:]]
+
+    def align(self, source: object, target: object, **more: object) -> list[calque.Bead]:
+        return calque.align(source, target, cache=self.folder / "cache", languages=["en", "de"], **more)  # type: ignore[arg-type]
+
+    def test_beads(self) -> None:
+        beads = self.align(self.english, self.german)
+        self.assertEqual([list(b.source_rows) for b in beads][:11],
+                         [[0], [1], [2], [3], [4], [5], [6], [7], [8], [9], [10, 11]])
+        alone = beads[5]
+        self.assertEqual((alone.score, alone.source, alone.target, list(alone.target_rows)), (0, self.english[5], None, []))
+        merged = beads[10]
+        self.assertEqual(merged.source, " ".join(self.english[10:12]))
+        self.assertEqual((merged.target, list(merged.target_rows)), (self.german[9], [9]))
+        self.assertTrue(all(0 < b.score <= 1 for b in beads if b is not alone))
+        self.assertEqual({(b.source_id, b.target_id) for b in beads}, {("", "")})
+        source = self.write("a.txt", "\n".join(self.english) + "\n")
+        target = self.write("b.txt", "\n".join(self.german) + "\n")
+        files = self.align(source, target, lines=True)
+        self.assertEqual([b[:5] for b in files], [b[:5] for b in beads])
+        self.assertTrue(files[0].source_id.endswith("a.txt") and files[0].target_id.endswith("b.txt"), files[0])
+        self.assertEqual([b[:5] for b in self.align(self.english, target)], [b[:5] for b in beads])
+
+    def test_unrelated(self) -> None:
+        told: list[str] = []
+        self.assertEqual(self.align(self.english, self.german[::-1], notice=told.append), [])
+        self.assertTrue(any("translations" in t for t in told), told)
+
+    def test_wrong(self) -> None:
+        for source, more in ((["a", " "], {}), (["a", 3], {}), (["a"], {"lines": False}), ([], {}), (["a"], {"groups": 3})):
+            with self.subTest(source), self.assertRaises(calque.ArgumentError):
+                self.align(source, ["b"], **more)
+        with self.assertRaises(calque.Error) as missing:
+            self.align(self.folder / "nowhere", ["b"])
+        self.assertEqual(missing.exception.code, "io")
+        with self.assertRaises(calque.Error) as stopped:
+            self.align(self.english, self.german, progress=lambda *_: False)
+        self.assertEqual(stopped.exception.code, "stopped")
+        with self.assertRaises(ZeroDivisionError):
+            self.align(self.english, self.german, progress=lambda *_: 1 / 0)
+
+
+class Program(Case):
+    def run_program(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = dict(os.environ)
+        if "CALQUE_TEST_INSTALLED" not in os.environ:
+            environment["PYTHONPATH"] = str(ROOT / "python")
+        return subprocess.run([sys.executable, "-m", "calque", *arguments], env=environment, capture_output=True, text=True)
+
+    def test_program(self) -> None:
+        done = self.run_program("--version")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(calque.__version__, done.stdout)
+        text = self.write("text", "A cat.\n")
+        done = self.run_program("encode", "--model", str(TEACHER), str(text), "-o", str(self.folder / "v.npy"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.folder / "v.npy").stat().st_size % 512, 128 % 512)
+        self.assertEqual(self.run_program("nothing").returncode, 2)
+
+    def test_not_installed(self) -> None:
+        program = calque.__main__
+        with unittest.mock.patch.object(program, "__file__", str(self.folder / "a" / "b" / "__main__.py")):
+            with unittest.mock.patch.dict(os.environ, PATH=str(self.folder)):
+                self.assertIsNone(program.program())
+                with unittest.mock.patch("sys.stderr"):
+                    self.assertEqual(program.main(), 1)
+                (self.folder / "calque").write_text("#!/bin/sh\n")
+                (self.folder / "calque").chmod(0o755)
+                self.assertEqual(program.program(), str(self.folder / "calque"))
+                with unittest.mock.patch.object(sys, "argv", [str(self.folder / "calque")]):
+                    self.assertIsNone(program.program())  # it would call itself forever
+
+
 class Interface(Case):
     def test_options_are_the_librarys(self) -> None:
-        for group in ("encoder", "encode", "extend", "distill", "finetune", "index", "search", "mine", "eval"):
+        for group in ("encoder", "encode", "extend", "distill", "finetune", "index", "search", "mine", "eval", "align"):
             self.assertTrue(calque.options(group), group)
         lr = next(o for o in calque.options("distill") if o.name == "lr")
         self.assertEqual((lr.type, lr.default), ("number", "2e-05"))

@@ -176,6 +176,8 @@ static cq_status read_sentence_config(int64_t *length, bool *lowercase, const ch
       fine = fine || (json_object_size(value) == 1 && is_text(json_object_get(text, "method"), "forward") &&
                       is_text(json_object_get(text, "method_output_name"), of_pairs ? "logits" : "last_hidden_state"));
     }
+    if (strcmp(key, "model_args") == 0) /* as save_model.c writes it */
+      fine = fine || (json_object_size(value) == 1 && json_is_false(json_object_get(value, "add_pooling_layer")));
     if (!fine) status = cq_unsupported_key(path, key, value, error);
   }
   json_decref(config);

@@ -5,6 +5,7 @@
 #include "calque/version.h"
 #include "format/json.h"
 #include "model/encoder.h"
+#include "model/transformer_module.h"
 
 #include <string.h>
 
@@ -16,6 +17,21 @@ static void module_path(char *out, size_t size, const cq_encoder *e, size_t inde
     out[0] = '\0';
   else
     snprintf(out, size, "%zu_%s", index, e->modules[index]->type->name);
+}
+
+/* transformers' classes that have a pooler, which is not saved here: without the argument they report its weights as missing. */
+static const char *const with_poolers[] = {"bert",   "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet",
+                                           "albert", "ernie",   NULL};
+
+static cq_status write_transformer_config(const cq_encoder *e, const char *directory, cq_error *error) {
+  const cq_module *m = e->modules[0];
+  const char *type = json_string_value(json_object_get(((const cq_transformer *)m)->config, "model_type"));
+  json_t *config =
+      json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)e->max_seq_length, "do_lower_case", m->lowercase);
+  for (size_t i = 0; type && with_poolers[i]; i++) {
+    if (!strcmp(type, with_poolers[i])) cq_json_set(&config, "model_args", json_pack("{s:b}", "add_pooling_layer", 0));
+  }
+  return cq_json_save(config, directory, "sentence_bert_config.json", error);
 }
 
 static cq_status write_modules(const cq_encoder *e, cq_dtype weights, const char *directory, cq_error *error) {
@@ -34,10 +50,7 @@ static cq_status write_modules(const cq_encoder *e, cq_dtype weights, const char
       snprintf(path, sizeof path, "%s", directory);
     if (!status) status = cq_directory_make(path, error);
     if (!status && m->type->save) status = m->type->save(m, weights, path, error);
-    if (!status && i == 0 && name[0] == '\0')
-      status = cq_json_save(
-          json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)e->max_seq_length, "do_lower_case", m->lowercase), path,
-          "sentence_bert_config.json", error);
+    if (!status && i == 0 && name[0] == '\0') status = write_transformer_config(e, path, error);
   }
   if (status) {
     json_decref(list);

@@ -109,6 +109,9 @@ static void wrong_configurations(void **state) {
                  "config_sentence_transformers.json", "truncate_dim");
   expect_refused("bert-uncased", "sentence_bert_config.json", "{\"max_seq_length\":0}", CQ_ERR_FORMAT,
                  "sentence_bert_config.json", "max_seq_length");
+  expect_refused("bert-uncased", "sentence_bert_config.json",
+                 "{\"model_args\":{\"add_pooling_layer\":false,\"dtype\":\"float16\"}}", CQ_ERR_UNSUPPORTED,
+                 "sentence_bert_config.json", "model_args");
   expect_refused("bert-uncased", "sentence_bert_config.json", "{\"transformer_task\":\"fill-mask\"}",
                  CQ_ERR_UNSUPPORTED, "sentence_bert_config.json", "fill-mask");
   expect_refused("bert-uncased", "adapter_config.json", "{}", CQ_ERR_UNSUPPORTED, "adapter_config.json", "adapter");
