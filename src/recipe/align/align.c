@@ -22,10 +22,12 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(O, "target", target, CHANGES, "FILE", "those of the other language"), .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
-             "the model: a directory, a name in the local Hugging Face cache, or small or base, which calque ships"),
+             "model to encode both sides with: a directory, a name in the local Hugging Face cache, or small or base, "
+             "which "
+             "calque ships"),
      .letter = 'm', .text = CQ_DEFAULT_MODEL},
     CQ_PRECISION_ROW(O, precision),
-    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where vectors are kept for the next run"),
+    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the sentences' vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "max-group", max_group, CHANGES, 5, 1, CQ_ALIGN_MAX_GROUP, "N",
              "most sentences that one sentence is translated by; both sides of a pair have at most two more together")},

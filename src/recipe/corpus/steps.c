@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "base/text_writer.h"
 #include "calque/lines.h"
 #include "corpus/rows.h"
@@ -236,7 +237,7 @@ static cq_status run_dedup(cq_corpus_counts *counts, const cq_building *b, cq_op
 static const cq_option split_rows[] = {
     {CQ_COUNT(O, "dev", dev, CHANGES, 0, 0, 0, "N", "rows of dev.tsv, drawn at random")},
     {CQ_COUNT(O, "test", test, CHANGES, 0, 0, 0, "N", "rows of test.tsv, drawn at random")},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
+    CQ_SEED_ROW(O, 1),
     {CQ_TEXT(O, "output", output, CHANGES, "NAME",
              "name of the file of the other rows, which share no sentence with these; its ending is its format: .tsv, "
              ".tmx, .xlf, .csv, .po"),

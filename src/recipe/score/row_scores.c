@@ -45,7 +45,7 @@ static const cq_option option_rows[] = {
      .letter = 'm', .flags = CQ_OPTION_REQUIRED},
     CQ_PRECISION_ROW(O, precision),
     CQ_COMPOSE_ROW(O),
-    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where vectors are kept for the next run"),
+    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the rows' vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B", "language codes of the two columns"),
      .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "those of most rows"},

@@ -1,5 +1,5 @@
-/* The regression that weighs evidence: weights of each reason, made by bench/score.sh --train from text with noise in
- * languages other than those that it is measured on. Each reason has the same share of the text that it was trained on. */
+/* The regression that weighs evidence: weights of each reason, made as bench/score.sh --train makes them (in 60 rounds, not
+ * 100), from text with noise in languages other than those that it is measured on. Each reason has the same share of the text that it was trained on. */
 #ifndef RECIPE_SCORE_SCORE_MODEL_H
 #define RECIPE_SCORE_SCORE_MODEL_H
 
