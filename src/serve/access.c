@@ -91,7 +91,8 @@ static bool is_local_host(const char *host) {
 /* SCHEME://HOST[:PORT] without a path. */
 static bool is_origin(const char *text, size_t n) {
   const char *host = strstr(text, "://");
-  const size_t n_scheme = host ? (size_t)(host - text) : n;
+  if (!host) return false;
+  const size_t n_scheme = (size_t)(host - text);
   return n_scheme > 0 && n_scheme + 3 < n && !memchr(host + 3, '/', n - n_scheme - 3) && strcspn(text, " \t") >= n;
 }
 

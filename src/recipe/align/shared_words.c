@@ -92,6 +92,7 @@ static cq_status weigh(float *weights, size_t n_words, listing lists[2], const s
   for (int side = 0; side < 2; side++) {
     listing *l = &lists[side];
     size_t kept = 0;
+    if (!l->items) continue; /* no word at all */
     for (size_t i = 0, at = 0; i < n[side]; i++) {
       for (; at < l->starts[i + 1]; at++)
         if (weights[l->items[at]] > 0) l->items[kept++] = l->items[at];
