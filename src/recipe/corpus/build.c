@@ -130,7 +130,7 @@ static bool read_done(cq_step_result *r, const char *path, const char *identity)
   char line[256], found[CQ_IDENTITY_HEX] = "";
   FILE *file = fopen(path, "r");
   if (!file) return false;
-  bool is_same = fgets(line, sizeof line, file) && sscanf(line, "%40s", found) == 1 && strcmp(found, identity) == 0 &&
+  bool is_same = fgets(line, sizeof line, file) && sscanf(line, "%32s", found) == 1 && strcmp(found, identity) == 0 &&
                  fgets(line, sizeof line, file) &&
                  sscanf(line, "%" SCNu64 "\t%" SCNu64, &r->n_read, &r->n_written) == 2;
   for (r->n_reasons = 0; is_same && r->n_reasons < CQ_CORPUS_MAX_REASONS && fgets(line, sizeof line, file);)

@@ -199,7 +199,7 @@ static void measure_null(gathering *g) {
   }
   const double count = (double)(n * n_shifts), prior = PRIOR_ROWS * N_SHIFTS;
   const double mean = (sum + prior * PRIOR_NULL) / (count + prior);
-  const double own = count ? squares / count - (sum / count) * (sum / count) : 0;
+  const double own = count > 0 ? squares / count - (sum / count) * (sum / count) : 0;
   g->file->null_mean = mean;
   g->file->null_deviation = sqrt((count * own + prior * PRIOR_NULL_SPREAD * PRIOR_NULL_SPREAD) / (count + prior));
   for (size_t i = 0; i < n; i++) g->null_mean[i] = (g->null_mean[i] + 8 * mean) / ((double)(2 * n_shifts) + 8);
