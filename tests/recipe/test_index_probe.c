@@ -30,7 +30,7 @@ static void notice(void *context, const char *line) {
 static cq_index *fresh(const char *name, const char *model) {
   cq_index_options o = cq_index_default_options();
   cq_error error = {0};
-  cq_index *index;
+  cq_index *index = NULL;
   o.model = model, o.writing = true, o.notice = notice, n_noticed = 0;
   if (cq_index_create(test_path(name), &o, &error) || cq_index_open(&index, test_path(name), &o, &error))
     fail_msg("%s", error.message);
