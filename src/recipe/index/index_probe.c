@@ -351,7 +351,7 @@ cq_status cq_index_probe(cq_index_report **out, const cq_index *index, cq_contex
   p.out = cq_alloc_zeroed(sizeof *p.out);
   const cq_status status = p.out ? probe_all(&p, error) : cq_fail_memory(error, "report");
   if (status)
-    cq_index_report_free(&p.out->report);
+    cq_index_report_free(p.out ? &p.out->report : NULL);
   else
     *out = &p.out->report;
   cq_coverage_free(&p.coverage);
