@@ -200,7 +200,7 @@ cq_status cq_tokenizer_encode_pair(cq_ids *out, size_t *second, const cq_tokeniz
   for (int i = 0; !status && i < 2; i++) {
     if (!put_all(out, around[i].ids, around[i].n)) status = CQ_ERR_MEMORY;
     if (i == 1) *second = out->n - first;
-    if (!status && !put_all(out, pieces.ids + start + (from_start ? n[i] - kept[i] : 0), kept[i]))
+    if (!status && kept[i] && !put_all(out, pieces.ids + start + (from_start ? n[i] - kept[i] : 0), kept[i]))
       status = CQ_ERR_MEMORY;
     start += n[i];
   }
