@@ -1,4 +1,4 @@
-/* Dumps of a MediaWiki (pages-articles.xml), of which a page is a document. They are read line by line, as the exporter writes
+/* Dumps of a MediaWiki (pages-articles.xml); each page is a document. They are read line by line, as the exporter writes
  * them, so that memory is that of one page:
  *
  *   <mediawiki ... xml:lang="de">
