@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -101,15 +102,10 @@ done:
   return status;
 }
 
-static int smaller_first(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 void cq_bootstrap_interval(double *low, double *high, double *p, double *differences, size_t n) {
   size_t n_below = 0, n_above = 0;
   const size_t tail = n / 40;
-  qsort(differences, n, sizeof *differences, smaller_first);
+  qsort(differences, n, sizeof *differences, cq_order_doubles);
   for (size_t i = 0; i < n; i++) n_below += differences[i] <= 0, n_above += differences[i] >= 0;
   *low = differences[tail], *high = differences[n - 1 - tail];
   *p = fmin(1, 2 * ((double)cq_min(n_below, n_above) + 1) / ((double)n + 1));

@@ -133,14 +133,8 @@ typedef struct group_texts {
 } group_texts;
 
 static cq_status push_text(group_texts *g, cq_slice text, cq_error *error) {
-  if (g->n == g->capacity) {
-    const size_t capacity = g->capacity ? 2 * g->capacity : 1024;
-    cq_slice *items = cq_alloc_array(capacity, sizeof *items);
-    if (!items) return cq_fail_memory(error, "groups of sentences");
-    if (g->n) memcpy(items, g->items, g->n * sizeof *items);
-    cq_free(g->items);
-    g->items = items, g->capacity = capacity;
-  }
+  if (!cq_reserve((void **)&g->items, &g->capacity, g->n + 1, sizeof *g->items))
+    return cq_fail_memory(error, "groups of sentences");
   g->items[g->n++] = text;
   return CQ_OK;
 }

@@ -81,14 +81,8 @@ static cq_status take_document(cq_align_document *d, const cq_document *from, co
 }
 
 static cq_align_document *add(cq_align_documents *documents) {
-  if (documents->n == documents->capacity) {
-    const size_t capacity = documents->capacity ? 2 * documents->capacity : 4;
-    cq_align_document *items = cq_alloc_array(capacity, sizeof *items);
-    if (!items) return NULL;
-    if (documents->n) memcpy(items, documents->items, documents->n * sizeof *items);
-    cq_free(documents->items);
-    documents->items = items, documents->capacity = capacity;
-  }
+  if (!cq_reserve((void **)&documents->items, &documents->capacity, documents->n + 1, sizeof *documents->items))
+    return NULL;
   return &documents->items[documents->n++];
 }
 

@@ -2,6 +2,7 @@
 #include "recipe/align/page.h"
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "format/pairs.h"
 #include "recipe/align/alignment.h"
 
@@ -61,11 +62,6 @@ const char cq_align_page_end[] =
     "  `${beads.length - count('gap')} pairs, ${count('unsure')} unsure, ${count('gap')} without a translation`;\n"
     "</script></body></html>\n";
 
-static int compare_scores(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The score below which a pair is unsure; without memory, none is. */
 static double unsure_below(const cq_bead *beads, size_t n) {
   double *scores = cq_alloc_array(n, sizeof *scores), below = 0;
@@ -73,7 +69,7 @@ static double unsure_below(const cq_bead *beads, size_t n) {
   for (size_t i = 0; scores && i < n; i++)
     if (beads[i].n_source && beads[i].n_target) scores[n_scores++] = beads[i].score;
   if (n_scores) {
-    qsort(scores, n_scores, sizeof *scores, compare_scores);
+    qsort(scores, n_scores, sizeof *scores, cq_order_doubles);
     below = UNSURE * scores[n_scores / 2];
   }
   cq_free(scores);

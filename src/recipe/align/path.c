@@ -4,6 +4,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "tensor/kernels.h"
 
@@ -416,11 +417,6 @@ static double visible_score(const scoring *s, size_t i, size_t a, size_t j, size
   return chance < 1 ? ((double)group_cosine(s, i, a, j, b) - chance) / (1 - chance) : 0;
 }
 
-static int compare_scores(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* What pairs that are no translations seldom reach: a bead below that is none. Of random pairs some are translations, more
  * in short documents, but not among the lower half, which gives mean and deviation. */
 static double least_score(const scoring *s) {
@@ -432,7 +428,7 @@ static double least_score(const scoring *s) {
     const size_t i = (size_t)cq_random_below(&r, s->x->n) + 1;
     scores[k] = visible_score(s, i, 1, (size_t)cq_random_below(&r, s->y->n) + 1, 1);
   }
-  qsort(scores, PAIRS, sizeof *scores, compare_scores);
+  qsort(scores, PAIRS, sizeof *scores, cq_order_doubles);
   const double middle = scores[PAIRS / 2], deviation = middle - scores[(size_t)(0.16 * PAIRS)];
   return middle + SELDOM * deviation;
 }

@@ -2,6 +2,8 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/order.h"
+#include "base/u32_array.h"
 #include "recipe/align/alignment.h"
 #include "text/splitter.h"
 #include "text/unicode.h"
@@ -14,36 +16,17 @@ enum { SHORTEST = 3 }; /* bytes, unless it is a number */
 
 /* A document's words, distinct within a sentence, by number in `words`. */
 typedef struct listing {
-  uint32_t *items;
+  cq_u32_array words;
   size_t *starts; /* [n + 1] */
-  size_t n, capacity;
 } listing;
 
 static bool counts_as_word(cq_slice word) {
   return word.n >= SHORTEST || (word.n && word.data[0] >= '0' && word.data[0] <= '9');
 }
 
-static int compare_numbers(const void *a, const void *b) {
-  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
-static cq_status push(listing *l, uint32_t word, cq_error *error) {
-  if (l->n == l->capacity) {
-    const size_t capacity = l->capacity ? 2 * l->capacity : 1024;
-    uint32_t *items = cq_alloc_array(capacity, sizeof *items);
-    if (!items) return cq_fail_memory(error, "words");
-    for (size_t i = 0; i < l->n; i++) items[i] = l->items[i];
-    cq_free(l->items);
-    l->items = items, l->capacity = capacity;
-  }
-  l->items[l->n++] = word;
-  return CQ_OK;
-}
-
 static cq_status list_sentence(listing *l, cq_map *words, cq_splitter *splitter, cq_slice sentence, cq_builder *lower,
                                cq_error *error) {
-  const size_t first = l->n;
+  const size_t first = l->words.n;
   cq_builder_clear(lower);
   cq_text_lower(lower, sentence);
   if (lower->failed || !cq_splitter_run(splitter, cq_built(lower))) return cq_fail_memory(error, "words");
@@ -52,14 +35,14 @@ static cq_status list_sentence(listing *l, cq_map *words, cq_splitter *splitter,
     cq_map_entry *entry = cq_map_at(words, splitter->items[i]);
     if (!entry) return cq_fail_memory(error, "words");
     if (entry->value == CQ_MAP_NONE) entry->value = words->n - 1;
-    const cq_status status = push(l, (uint32_t)entry->value, error);
-    if (status) return status;
+    const uint32_t word = (uint32_t)entry->value;
+    if (!cq_u32_array_append(&l->words, &word, 1)) return cq_fail_memory(error, "words");
   }
   size_t kept = first;
-  if (l->n > first) qsort(l->items + first, l->n - first, sizeof *l->items, compare_numbers);
-  for (size_t i = first; i < l->n; i++)
-    if (kept == first || l->items[kept - 1] != l->items[i]) l->items[kept++] = l->items[i];
-  l->n = kept;
+  if (l->words.n > first) qsort(l->words.items + first, l->words.n - first, sizeof *l->words.items, cq_order_u32);
+  for (size_t i = first; i < l->words.n; i++)
+    if (kept == first || l->words.items[kept - 1] != l->words.items[i]) l->words.items[kept++] = l->words.items[i];
+  l->words.n = kept;
   return CQ_OK;
 }
 
@@ -71,7 +54,7 @@ static cq_status list_document(listing *l, cq_map *words, cq_splitter *splitter,
   if (!l->starts) return cq_fail_memory(error, "words");
   for (size_t i = 0; !status && i < d->n; i++) {
     status = list_sentence(l, words, splitter, cq_align_text(d, i, 1), &lower, error);
-    l->starts[i + 1] = l->n;
+    l->starts[i + 1] = l->words.n;
   }
   cq_builder_free(&lower);
   return status;
@@ -83,7 +66,7 @@ static cq_status weigh(float *weights, size_t n_words, listing lists[2], const s
   if (!counts) return cq_fail_memory(error, "words");
   const double n_pairs = (double)n[0] * (double)n[1];
   for (int side = 0; side < 2; side++)
-    for (size_t i = 0; i < lists[side].n; i++) counts[2 * lists[side].items[i] + (uint32_t)side]++;
+    for (size_t i = 0; i < lists[side].words.n; i++) counts[2 * lists[side].words.items[i] + (uint32_t)side]++;
   for (size_t w = 0; w < n_words; w++) {
     const double both = (double)counts[2 * w] * counts[2 * w + 1];
     const double weight = both == 0 ? 0 : n_pairs > 1 ? log(n_pairs / both) / log(n_pairs) : 1;
@@ -92,13 +75,13 @@ static cq_status weigh(float *weights, size_t n_words, listing lists[2], const s
   for (int side = 0; side < 2; side++) {
     listing *l = &lists[side];
     size_t kept = 0;
-    if (!l->items) continue; /* no word at all */
+    if (!l->words.items) continue; /* no word at all */
     for (size_t i = 0, at = 0; i < n[side]; i++) {
       for (; at < l->starts[i + 1]; at++)
-        if (weights[l->items[at]] > 0) l->items[kept++] = l->items[at];
+        if (weights[l->words.items[at]] > 0) l->words.items[kept++] = l->words.items[at];
       l->starts[i + 1] = kept;
     }
-    l->n = kept;
+    l->words.n = kept;
   }
   cq_free(counts);
   return CQ_OK;
@@ -108,7 +91,7 @@ cq_status cq_align_shared_words(float **weights, cq_align_side sides[2], const c
                                 cq_error *error) {
   cq_map words = {0};
   cq_splitter splitter;
-  listing lists[2] = {{0}};
+  listing lists[2] = {{.starts = NULL}, {.starts = NULL}};
   const size_t n[2] = {sides[0].n, sides[1].n};
   *weights = NULL;
   cq_status status = cq_splitter_open(&splitter, CQ_SPLIT_WORDS, error);
@@ -118,7 +101,7 @@ cq_status cq_align_shared_words(float **weights, cq_align_side sides[2], const c
     status = cq_fail_memory(error, "words");
   if (!status) status = weigh(*weights, words.n, lists, n, error);
   for (int side = 0; side < 2; side++)
-    sides[side].words = lists[side].items, sides[side].word_starts = lists[side].starts;
+    sides[side].words = lists[side].words.items, sides[side].word_starts = lists[side].starts;
   cq_splitter_close(&splitter);
   cq_map_free(&words);
   return status;

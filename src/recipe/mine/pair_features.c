@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/utf8.h"
 #include "recipe/mine/mining.h"
 #include "recipe/mine/token_match.h"
@@ -48,11 +49,6 @@ static double log_length(const cq_mining *m, int side, uint32_t row) {
   return log((double)cq_utf8_length(text.data, text.n) + 1);
 }
 
-static int by_size(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The median over the better half of the pairs, since sentences of one language are usually longer. */
 static cq_status measure_ratio(double *out, const cq_mining *m, cq_error *error) {
   const size_t n = (m->n_pairs + 1) / 2;
@@ -61,7 +57,7 @@ static cq_status measure_ratio(double *out, const cq_mining *m, cq_error *error)
   if (!ratios) return cq_fail_memory(error, "lengths");
   for (size_t i = 0; i < n; i++)
     ratios[i] = log_length(m, 0, m->pairs[i].source) - log_length(m, 1, m->pairs[i].target);
-  if (n) qsort(ratios, n, sizeof *ratios, by_size);
+  if (n) qsort(ratios, n, sizeof *ratios, cq_order_doubles);
   if (n) *out = ratios[n / 2];
   cq_free(ratios);
   return CQ_OK;

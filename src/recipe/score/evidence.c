@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "calque/embedding.h"
@@ -344,13 +345,8 @@ static cq_status match_run(void *context, size_t run, int worker, cq_error *erro
   return ok ? CQ_OK : cq_fail_memory(error, "rows");
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double quantile(double *values, size_t n, double share) {
-  if (n) qsort(values, n, sizeof *values, by_value);
+  if (n) qsort(values, n, sizeof *values, cq_order_doubles);
   return n ? values[(size_t)((double)(n - 1) * share)] : 0;
 }
 
