@@ -44,6 +44,10 @@ void cq_builder_char(cq_builder *b, char c) {
   cq_builder_bytes(b, &c, 1);
 }
 
+void cq_builder_field(cq_builder *b, cq_slice text) {
+  for (size_t i = 0; i < text.n; i++) cq_builder_char(b, cq_is_blank(text.data[i]) ? ' ' : text.data[i]);
+}
+
 void cq_builder_printf(cq_builder *b, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -64,6 +64,7 @@ static inline void cq_builder_slice(cq_builder *b, cq_slice text) {
 }
 void cq_builder_text(cq_builder *b, const char *text);
 void cq_builder_char(cq_builder *b, char c);
+void cq_builder_field(cq_builder *b, cq_slice text); /* as a field between tabs: white space becomes blanks */
 void cq_builder_printf(cq_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What was built so far, borrowed; never NULL. */
 static inline cq_slice cq_built(const cq_builder *b) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/utf8.h"
 #include "tensor/kernels.h"
 
@@ -52,11 +53,6 @@ struct cq_cognates {
 
 /* --- spellings --- */
 
-static int by_code(const void *a, const void *b) {
-  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
 static bool collect_alphabet(spellings *s, const cq_slice *words) {
   size_t n = 0, capacity = 0;
   uint32_t *codes = NULL;
@@ -66,7 +62,7 @@ static bool collect_alphabet(spellings *s, const cq_slice *words) {
       i += cq_utf8_decode(&codes[n++], words[w].data + i, words[w].n - i);
     }
     if (n < 1 << 16 && w + 1 < s->n) continue;
-    if (n) qsort(codes, n, sizeof *codes, by_code);
+    if (n) qsort(codes, n, sizeof *codes, cq_order_u32);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
       if (i == 0 || codes[i] != codes[kept - 1]) codes[kept++] = codes[i];

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "format/page_style.h"
 #include "format/pairs.h"
 #include "recipe/align/alignment.h"
 
@@ -12,14 +13,8 @@
 #define UNSURE 0.6
 
 const char cq_align_page_begin[] =
-    "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n"
-    "<title>Alignment</title>\n<style>\n"
-    ":root { color-scheme: light dark; --paper: light-dark(#f3f5f6, #0d131b); --sheet: light-dark(#fff, #141c27);\n"
-    "  --ink: light-dark(#141b25, #e7ecf2); --soft: light-dark(#53606e, #9aa7b6); --line: light-dark(#d8dee3, "
-    "#263243);\n"
-    "  --gap: light-dark(#e6ebfb, #1c2a47); --unsure: light-dark(#fff3c4, #443a12); --accent: light-dark(#2647c8, "
-    "#93adff) "
-    "}\n"
+    "<!DOCTYPE html>\n<html><head>" CQ_PAGE_HEAD "<title>Alignment</title>\n<style>\n:root { " CQ_PAGE_COLORS "\n"
+    "  --gap: light-dark(#e6ebfb, #1c2a47); --unsure: light-dark(#fff3c4, #443a12) }\n"
     "body { margin: 0; font: 1rem/1.55 system-ui, \"Noto Sans\", sans-serif; color: var(--ink); background: "
     "var(--paper) }\n"
     "header { position: sticky; top: 0; padding: .6rem 1.2rem; background: var(--paper); border-bottom: 1px solid "

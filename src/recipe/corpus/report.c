@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "calque/language.h"
 #include "calque/lines.h"
+#include "format/page_style.h"
 #include "format/pairs.h"
 #include "recipe/corpus/steps.h"
 
@@ -18,12 +19,8 @@
 enum { SAMPLES = 20, BARS = 40, IDENTIFIED = 2000, LONGEST = 400, LANGUAGES = 8 };
 
 static const char begin[] =
-    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-    "content=\"width=device-width\">\n<title>Corpus</title>\n<style>\n"
-    ":root { color-scheme: light dark; --paper: light-dark(#f3f5f6, #0d131b); --sheet: light-dark(#fff, #141c27);\n"
-    "  --ink: light-dark(#141b25, #e7ecf2); --soft: light-dark(#53606e, #9aa7b6); --line: light-dark(#d8dee3, "
-    "#263243);\n"
-    "  --accent: light-dark(#2647c8, #93adff) }\n"
+    "<!DOCTYPE html>\n<html lang=\"en\"><head>" CQ_PAGE_HEAD "<title>Corpus</title>\n<style>\n:root { " CQ_PAGE_COLORS
+    " }\n"
     "body { margin: 0 auto; max-width: 72rem; padding: 1rem 1.2rem 4rem; font: 1rem/1.5 system-ui, \"Noto Sans\", "
     "sans-serif; color: var(--ink); background: var(--paper) }\n"
     "h1 { font-size: 1.4rem }\nh2 { font-size: 1.1rem; margin: 2rem 0 .6rem }\n"

@@ -37,16 +37,12 @@ static cq_status open_scored(scored_rows *w, const char *output, cq_error *error
   return status ? status : cq_text_writer_open(&w->scores, scores, error);
 }
 
-static void put_field(cq_builder *out, cq_slice text) {
-  for (size_t i = 0; i < text.n; i++) cq_builder_char(out, cq_is_blank(text.data[i]) ? ' ' : text.data[i]);
-}
-
 static cq_status put_scored(scored_rows *w, double score, cq_slice source, cq_slice target, cq_error *error) {
   char number[32];
   cq_builder_clear(&w->text);
-  put_field(&w->text, source);
+  cq_builder_field(&w->text, source);
   cq_builder_char(&w->text, '\t');
-  put_field(&w->text, target);
+  cq_builder_field(&w->text, target);
   cq_builder_char(&w->text, '\n');
   if (w->text.failed) return cq_fail_memory(error, "a row");
   const cq_status status = cq_text_writer_put(&w->rows, w->text.data, w->text.n, error);
@@ -160,7 +156,7 @@ static cq_status run_convert(cq_corpus_counts *counts, const cq_building *b, cq_
 static void put_columns(cq_builder *out, const cq_score_row *row) {
   for (size_t c = 0; c < row->n_columns; c++) {
     if (c) cq_builder_char(out, '\t');
-    put_field(out, row->columns[c]);
+    cq_builder_field(out, row->columns[c]);
   }
   cq_builder_char(out, '\n');
 }

@@ -63,11 +63,6 @@ cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side, c
 
 /* --- text within other text --- */
 
-/* A field between tabs. */
-static void put_field(cq_builder *b, cq_slice text) {
-  for (size_t i = 0; i < text.n; i++) cq_builder_char(b, cq_is_blank(text.data[i]) ? ' ' : text.data[i]);
-}
-
 static void put_json(cq_builder *b, cq_slice text) {
   cq_json_string(b, text.data, text.n, "");
 }
@@ -84,14 +79,14 @@ static cq_slice name_of_row(char number[16], const cq_mining *m, cq_side side, u
 
 static void put_tsv(writer *w, const cq_mined_pair *p, cq_slice source, cq_slice target) {
   cq_builder_printf(&w->text, "%.9g\t", p->score);
-  put_field(&w->text, source);
+  cq_builder_field(&w->text, source);
   cq_builder_char(&w->text, '\t');
-  put_field(&w->text, target);
+  cq_builder_field(&w->text, target);
   if (w->how->with_text) {
     cq_builder_printf(&w->text, "\t%.9g\t", p->cosine);
-    put_field(&w->text, cq_mining_sentence(w->mining, CQ_SOURCE, p->source));
+    cq_builder_field(&w->text, cq_mining_sentence(w->mining, CQ_SOURCE, p->source));
     cq_builder_char(&w->text, '\t');
-    put_field(&w->text, cq_mining_sentence(w->mining, CQ_TARGET, p->target));
+    cq_builder_field(&w->text, cq_mining_sentence(w->mining, CQ_TARGET, p->target));
   }
   cq_builder_char(&w->text, '\n');
 }
@@ -123,7 +118,7 @@ static cq_status put_out(writer *w, cq_text_writer *out, cq_error *error) {
 static cq_status put_moses(writer *w, const cq_mined_pair *p, cq_error *error) {
   cq_status status = CQ_OK;
   for (int side = CQ_SOURCE; !status && side <= CQ_TARGET; side++) {
-    put_field(&w->text, cq_mining_sentence(w->mining, (cq_side)side, side == CQ_SOURCE ? p->source : p->target));
+    cq_builder_field(&w->text, cq_mining_sentence(w->mining, (cq_side)side, side == CQ_SOURCE ? p->source : p->target));
     cq_builder_char(&w->text, '\n');
     status = put_out(w, &w->out[side], error);
   }
