@@ -46,6 +46,7 @@ static cq_status find_chunk(void *context, size_t item, int worker, cq_error *er
     cq_kernels_best()->normalize(unit, NULL, cq_row(&l->x, first), (int64_t)n, (int64_t)dim);
     status = cq_approximate_candidates(rows, l->lists, unit, n, l->n_candidates, l->o->effort, error);
   }
+  cq_lists_clear(l->out, first, n);
   for (size_t i = 0; !status && i < n; i++) score_candidates(l, first + i, rows + i * l->n_candidates);
   cq_free(rows), cq_free(unit);
   pthread_mutex_lock(&l->lock);
