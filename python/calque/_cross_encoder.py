@@ -12,6 +12,7 @@ from . import _library as lib
 from ._arrays import Output, is_tensor, numpy, torch
 from ._encoder import Notice, notice_of, slices_of
 from ._error import ArgumentError
+from ._handle import Handle
 from ._options import Options, OptionValue
 
 
@@ -19,7 +20,7 @@ def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
-class CrossEncoder:
+class CrossEncoder(Handle):
     """A model whose classifier has one label, open until it is closed or nobody holds it any more.
 
     :param name: a directory, or a name in the local Hugging Face cache
@@ -31,6 +32,8 @@ class CrossEncoder:
     Any number of threads may use one at once.
     """
 
+    _free, _kind = "cq_reranker_free", "model"
+
     def __init__(
         self,
         name: str | os.PathLike[str],
@@ -40,7 +43,6 @@ class CrossEncoder:
         notice: Notice | None = None,
         **options: OptionValue,
     ) -> None:
-        self._handle: ctypes.c_void_p | None = None
         self._notice = notice_of(notice)
         handle = ctypes.c_void_p()
         if max_length is not None:
@@ -55,28 +57,6 @@ class CrossEncoder:
         self.activation_fn = activation_fn
         self.max_length = int(lib.function("cq_reranker_max_seq_length", ctypes.c_int, lib.c_pointer)(handle))
         self._activation = lib.function("cq_reranker_activation", lib.c_text, lib.c_pointer)(handle).decode()
-
-    @property
-    def handle(self) -> ctypes.c_void_p:
-        if self._handle is None:
-            raise ArgumentError("the model is closed")
-        return self._handle
-
-    def close(self) -> None:
-        """Frees the model's memory. No other thread may be using it."""
-        if getattr(self, "_handle", None) is not None:
-            handle, self._handle = self._handle, None
-            lib.function("cq_reranker_free", None, lib.c_pointer)(handle)
-
-    def __enter__(self) -> CrossEncoder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if lib.function is not None:  # the interpreter is ending, else
-            self.close()
 
     def __reduce__(self) -> Any:
         raise TypeError("an open model cannot be pickled: open it by its name in the other process")

@@ -12,6 +12,7 @@ from typing import Any
 from . import _library as lib
 from ._arrays import Output
 from ._error import ArgumentError
+from ._handle import Handle
 from ._options import Options, OptionValue
 
 DEFAULT_MODEL = "calque-base"  # the multilingual model that calque comes with
@@ -44,7 +45,7 @@ def notice_of(f: Notice | None) -> Any:
     return NOTICE(lambda _context, text: f(text.decode("utf-8", "replace")) and None) if f is not None else None
 
 
-class Encoder:
+class Encoder(Handle):
     """A model, open until it is closed or nobody holds it any more.
 
     :param name: a directory, a name in the local Hugging Face cache, or "small" or "base", which calque comes with
@@ -54,10 +55,11 @@ class Encoder:
     Any number of threads may use one at once.
     """
 
+    _free, _kind = "cq_encoder_free", "model"
+
     def __init__(
         self, name: str | os.PathLike[str] = DEFAULT_MODEL, *, notice: Notice | None = None, **options: OptionValue
     ) -> None:
-        self._handle: ctypes.c_void_p | None = None
         if not isinstance(name, (str, os.PathLike)):
             raise ArgumentError("a model's name must be a string or a path, not %s" % type(name).__name__)
         self._notice = notice_of(notice)
@@ -71,28 +73,6 @@ class Encoder:
         self.name = os.fspath(name)
         self.dim = int(self._number("cq_encoder_dim", ctypes.c_int))
         self.max_seq_length = int(self._number("cq_encoder_max_seq_length", ctypes.c_int))
-
-    @property
-    def handle(self) -> ctypes.c_void_p:
-        if self._handle is None:
-            raise ArgumentError("the model is closed")
-        return self._handle
-
-    def close(self) -> None:
-        """Frees the model's memory. No other thread may be using it."""
-        if getattr(self, "_handle", None) is not None:
-            handle, self._handle = self._handle, None
-            lib.function("cq_encoder_free", None, lib.c_pointer)(handle)
-
-    def __enter__(self) -> Encoder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if lib.function is not None:  # the interpreter is ending, else
-            self.close()
 
     def __reduce__(self) -> Any:
         raise TypeError("an open model cannot be pickled: open it by its name in the other process")

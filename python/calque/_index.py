@@ -12,6 +12,7 @@ from . import _library as lib
 from ._arrays import Matrix
 from ._encoder import DEFAULT_MODEL, Notice, notice_of
 from ._error import ArgumentError
+from ._handle import Handle
 from ._options import Options, OptionValue
 
 _FIELDS = ("id", "language", "text", "title", "url", "metadata")
@@ -69,7 +70,7 @@ class Hit(NamedTuple):
 AnyDocument = Union[Document, Mapping[str, Any]]
 
 
-class Index:
+class Index(Handle):
     """An index, open until it is closed.
 
         with calque.Index.new("news.index", model="multilingual") as index:
@@ -79,6 +80,8 @@ class Index:
 
     Several threads may use one at once.
     """
+
+    _free, _kind = "cq_index_free", "index"
 
     def __init__(
         self,
@@ -98,7 +101,6 @@ class Index:
         :param notice: told remarks, one line each
         :param options: ``calque.options("index")``
         """
-        self._handle: ctypes.c_void_p | None = None
         self._notice = notice_of(notice)
         handle = ctypes.c_void_p()
         with Options("index") as o:
@@ -125,27 +127,9 @@ class Index:
         """What the class itself does."""
         return cls(directory, **options)
 
-    @property
-    def handle(self) -> ctypes.c_void_p:
-        if self._handle is None:
-            raise ArgumentError("the index is closed")
-        return self._handle
-
     def close(self) -> None:
         """Closes it; what was not committed is dropped. No other thread may be using it."""
-        if getattr(self, "_handle", None) is not None:
-            handle, self._handle = self._handle, None
-            lib.function("cq_index_free", None, lib.c_pointer)(handle)
-
-    def __enter__(self) -> Index:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if lib.function is not None:  # the interpreter is ending, else
-            self.close()
+        super().close()
 
     def __len__(self) -> int:
         return int(lib.function("cq_index_size", lib.c_size, lib.c_pointer)(self.handle))
