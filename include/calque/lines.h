@@ -7,7 +7,8 @@
  *      cq_lines_close(lines);
  *
  * Every line is checked to be UTF-8; a byte-order mark at the start of the file and `\r` before `\n` are dropped.
- * In a file without any `\n`, `\r` ends the lines.
+ * In a file without any `\n`, `\r` ends the lines. A file in UTF-16 or UTF-32, by its byte order mark or (UTF-16) by
+ * its first kilobyte, is decoded.
  *
  * @threads A reader belongs to one thread at a time. */
 #ifndef CALQUE_LINES_H
@@ -29,7 +30,7 @@ typedef struct cq_lines cq_lines;
 CQ_API CQ_MUST_USE cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error);
 /** Opens the lines of a plain file that begin in bytes [begin, end): adjacent parts have each line exactly once.
  * lines_before: the number of lines before the part, for line numbers within the whole file. @errors As above;
- * CQ_ERR_UNSUPPORTED for a compressed file, or one that is not regular. */
+ * CQ_ERR_UNSUPPORTED for a file that is compressed, not regular, or in UTF-16. */
 CQ_API CQ_MUST_USE cq_status cq_lines_open_part(cq_lines **out, const char *path, uint64_t begin, uint64_t end,
                                                 uint64_t lines_before, cq_error *error);
 CQ_API void cq_lines_close(cq_lines *lines);

@@ -1,6 +1,7 @@
 /* Data flow:
  *
  *   source -- read --> text [begin, end) -- memchr --> a line
+ *   source -- read --> raw -- decode --> text          if the first bytes are UTF-16's
  *
  * `text` grows until it holds a whole line. Lines read before an error are still returned, so that the number of
  * lines from a broken file does not depend on buffer sizes. */
@@ -11,6 +12,7 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "base/wide.h"
 
 #include <string.h>
 
@@ -25,6 +27,11 @@ struct cq_lines {
   bool text_over;                       /* no more text will come: the file ended or failed */
   cq_error failure;                     /* the reason, reported after the lines before it; status CQ_OK: end of file */
   bool broken;
+  bool is_known;        /* whether the text is UTF-8 */
+  const char *encoding; /* NULL: UTF-8 */
+  char *raw;            /* [raw_begin, raw_end): bytes that are not decoded yet */
+  size_t raw_begin, raw_end, raw_capacity;
+  bool raw_over;
   bool is_inside; /* the first line is not the file's */
   uint64_t number;
 };
@@ -55,7 +62,7 @@ cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error) {
 }
 
 void cq_lines_begin_inside(cq_lines *l, uint64_t lines_before) {
-  l->is_inside = true;
+  l->is_inside = l->is_known = true;
   l->number = lines_before;
 }
 
@@ -63,10 +70,40 @@ void cq_lines_close(cq_lines *l) {
   if (!l) return;
   l->source.close(l->source.context);
   cq_free(l->text);
+  cq_free(l->raw);
   cq_free(l);
 }
 
-/* Adds bytes to text. A failure is kept for later: see the top of the file. */
+/* --- text --- */
+
+/* Adds bytes of the source. A failure is kept for later: see the top of the file. */
+static void read_bytes(bool *over, cq_lines *l, char *bytes, size_t *n, size_t capacity) {
+  size_t got = 0;
+  const cq_status status = l->source.read(&got, l->source.context, bytes + *n, capacity - *n, &l->failure);
+  *n += got;
+  if (status || got == 0) *over = true;
+}
+
+/* Adds text of another encoding as UTF-8; what is no character becomes a byte that is none. */
+static void decode_bytes(cq_lines *l) {
+  uint32_t code;
+  if (l->raw_end - l->raw_begin < 4 && !l->raw_over) { /* perhaps half a character */
+    memmove(l->raw, l->raw + l->raw_begin, l->raw_end - l->raw_begin);
+    l->raw_end -= l->raw_begin, l->raw_begin = 0;
+    read_bytes(&l->raw_over, l, l->raw, &l->raw_end, l->raw_capacity);
+  }
+  for (size_t n = 1; n && l->capacity - l->end >= 4; l->raw_begin += n) {
+    const cq_slice rest = {l->raw + l->raw_begin, l->raw_end - l->raw_begin};
+    n = cq_wide_decode(&code, rest, l->encoding, l->raw_over);
+    if (n && code == CQ_WIDE_BAD)
+      l->text[l->end++] = '\xFF';
+    else if (n)
+      l->end += cq_utf8_encode(l->text + l->end, code);
+  }
+  l->text_over = l->raw_over && l->raw_begin == l->raw_end;
+}
+
+/* Adds to text. */
 static void fill_text(cq_lines *l) {
   if (l->begin > 0) {
     memmove(l->text, l->text + l->begin, l->end - l->begin);
@@ -74,14 +111,30 @@ static void fill_text(cq_lines *l) {
     l->scanned -= l->begin;
     l->begin = 0;
   }
-  cq_status status = CQ_OK;
-  size_t got = 0;
-  if (l->end == l->capacity && !cq_reserve((void **)&l->text, &l->capacity, l->end + 1, 1))
-    status = cq_fail_memory(&l->failure, cq_lines_path(l));
+  if (l->capacity - l->end < 4 && !cq_reserve((void **)&l->text, &l->capacity, l->end + 4, 1))
+    (void)cq_fail_memory(&l->failure, cq_lines_path(l)), l->text_over = true;
+  else if (l->encoding)
+    decode_bytes(l);
   else
-    status = l->source.read(&got, l->source.context, l->text + l->end, l->capacity - l->end, &l->failure);
-  l->end += got;
-  if (status || got == 0) l->text_over = true;
+    read_bytes(&l->text_over, l, l->text, &l->end, l->capacity);
+}
+
+/* Looks at the first bytes, of which UTF-8 has no NUL, and begins with no mark of UTF-16. Only where there is one, more
+ * bytes than those of the first line are waited for. */
+static void recognize_encoding(cq_lines *l) {
+  const cq_slice first = {l->text, cq_min(l->end, (size_t)CQ_WIDE_LOOKED_AT)};
+  const bool may_be_wide = first.n && ((unsigned char)*first.data >= 0xFE || memchr(first.data, '\0', first.n));
+  if (may_be_wide && first.n < CQ_WIDE_LOOKED_AT && !l->text_over) {
+    fill_text(l);
+    return;
+  }
+  l->is_known = true;
+  l->encoding = may_be_wide ? cq_encoding_marked(first) : NULL;
+  if (!l->encoding) return;
+  l->raw = l->text, l->raw_end = l->end, l->raw_capacity = l->capacity, l->raw_over = l->text_over;
+  l->text = cq_alloc(TEXT_BYTES);
+  l->end = l->scanned = 0, l->capacity = l->text ? TEXT_BYTES : 0, l->text_over = !l->text;
+  if (!l->text) (void)cq_fail_memory(&l->failure, cq_lines_path(l));
 }
 
 static cq_status give_up(cq_lines *l, cq_error *error) {
@@ -99,6 +152,9 @@ static cq_status fail_too_long(cq_lines *l, cq_error *error) {
 
 static cq_status check_line(const cq_lines *l, cq_slice line, cq_error *error) {
   size_t bad = cq_utf8_invalid_at(line.data, line.n);
+  if (bad < line.n && l->encoding)
+    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(l), l->number, "not %s (half a character, or none)",
+                        l->encoding);
   if (bad < line.n)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(l), l->number,
                         "not UTF-8 (byte 0x%02x at position %zu of the line)", (unsigned char)line.data[bad], bad + 1);
@@ -121,6 +177,10 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
   for (;;) {
     newline = l->scanned < l->end ? memchr(l->text + l->scanned, l->ending, l->end - l->scanned) : NULL;
     size_t n = newline ? (size_t)(newline - l->text) - l->begin : l->end - l->begin;
+    if (!l->is_known && (newline || l->text_over || l->end >= CQ_WIDE_LOOKED_AT)) {
+      recognize_encoding(l);
+      continue;
+    }
     if (n > MAX_LINE + 4) { /* a byte-order mark at the start and a carriage return do not count */
       l->number++;
       return fail_too_long(l, error);

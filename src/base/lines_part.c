@@ -8,6 +8,7 @@
 #include "base/byte_source.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/wide.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,6 +81,12 @@ static cq_status check_plain(const char *path, cq_error *error) {
   if (cq_input_compression(in))
     status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
                           "cannot be divided: it is compressed (%s): decompress it first", cq_input_compression(in));
+  cq_slice bytes = {0};
+  if (!status) status = cq_input_peek(&bytes, in, error);
+  const char *encoding = status ? NULL : cq_encoding_marked(bytes);
+  if (encoding)
+    status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                          "cannot be divided: it is %s: convert it first (iconv -f %s -t UTF-8)", encoding, encoding);
   cq_input_close(in);
   return status;
 }

@@ -66,19 +66,22 @@ static cq_status open_next(cq_source *s, cq_error *error) {
   return open_reader(s, format, error);
 }
 
-/* Notes the languages of the first file, in whose order those of all others are to be. */
-static cq_status note_languages(cq_source *s, cq_error *error) {
+bool cq_is_same_language(const char *a, const char *b) {
   char codes[2][CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS];
   size_t n_code;
+  return !strcasecmp(a, b) || (cq_language_codes(codes[0], &n_code, a, strlen(a)) &&
+                               cq_language_codes(codes[1], &n_code, b, strlen(b)) && !strcmp(codes[0][0], codes[1][0]));
+}
+
+/* Notes the languages of the first file, in whose order those of all others are to be. */
+static cq_status note_languages(cq_source *s, cq_error *error) {
   if (s->is_named || s->files.flow->n_languages || s->reader->n_languages < 2) return CQ_OK;
   s->is_named = true;
   for (size_t c = 0; c < 2; c++) {
     const char *here = s->reader->languages[c], *first = s->languages[c];
     if (!first) {
       snprintf(s->names[c], sizeof s->names[c], "%s", here), s->languages[c] = s->names[c];
-    } else if (strcasecmp(here, first) != 0 &&
-               (!cq_language_codes(codes[0], &n_code, here, strlen(here)) ||
-                !cq_language_codes(codes[1], &n_code, first, strlen(first)) || strcmp(codes[0][0], codes[1][0]) != 0)) {
+    } else if (!cq_is_same_language(here, first)) {
       return cq_fail_file(error, CQ_ERR_ARGUMENT, s->o.inputs[0],
                           "column %zu is of language '%s', in files before it of '%s': --languages %s,%s", c + 1, here,
                           first, s->names[0], s->names[1]);

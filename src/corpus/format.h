@@ -60,6 +60,9 @@ cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern
  * exactly. */
 bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name);
 
+/* Whether two names of languages begin with the same language: "pt-BR", "por". */
+bool cq_is_same_language(const char *a, const char *b);
+
 /* --- rows of files of any format --- */
 
 /* Files one after the other, each in the format of its ending, without one as tab-separated columns. */

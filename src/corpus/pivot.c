@@ -1,4 +1,4 @@
-/* Joins two files on common sentences.
+/* Joins two files of any formats on common sentences.
  *
  *   second file ── rows by their key, in memory ──┐
  *   first file ──── row by row ───────────────────┴──▶ row x row
@@ -12,8 +12,8 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/multimap.h"
+#include "corpus/format.h"
 #include "corpus/key.h"
-#include "corpus/rows.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -79,7 +79,9 @@ typedef struct pivot {
   cq_corpus_flow flow;
   cq_corpus_counts *counts;
   cq_row_writer writer;
-  cq_builder key;
+  cq_builder key, line;
+  char names[2][2][64];     /* the languages of each file's columns; "": it does not name them */
+  const char *languages[2]; /* of the output's */
 } pivot;
 
 static cq_status pivot_key(cq_slice *out, pivot *p, const cq_row *row, size_t side, cq_error *error) {
@@ -87,6 +89,47 @@ static cq_status pivot_key(cq_slice *out, pivot *p, const cq_row *row, size_t si
   cq_key_text(&p->key, row->columns[p->on[side] - 1], p->o->match);
   *out = cq_built(&p->key);
   return p->key.failed ? cq_fail_memory(error, "sentences") : CQ_OK;
+}
+
+/* --- rows --- */
+
+/* A reader of a file, or of a part of it; a part has a separate flow, because its rows were already counted. */
+static cq_source rows_of(const pivot *p, size_t side, const char *const *path, const cq_corpus_flow *flow,
+                         cq_corpus_counts *counts) {
+  const size_t on = p->on[side];
+  return (cq_source)CQ_SOURCE(path, 1, on > 2 ? on : 2, flow, counts);
+}
+
+/* Notes what the columns' languages are; those that are joined must be the same one. */
+static cq_status note_names(pivot *p, size_t side, const cq_source *rows, cq_error *error) {
+  const size_t c[2] = {p->on[0] - 1, p->on[1] - 1};
+  if (p->names[side][0][0] || !rows->languages[1]) return CQ_OK;
+  memcpy(p->names[side], rows->names, sizeof rows->names);
+  if (!p->names[0][0][0] || !p->names[1][0][0]) return CQ_OK;
+  if (!cq_is_same_language(p->names[0][c[0]], p->names[1][c[1]]))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, p->inputs[1],
+                        "column %zu is of language '%s', column %zu of %s of '%s': --on A,B joins others", p->on[1],
+                        p->names[1][c[1]], p->on[0], p->inputs[0], p->names[0][c[0]]);
+  for (size_t s = 0; s < 2; s++) p->languages[s] = p->names[s][1 - c[s]];
+  if (!p->o->n_languages) p->writer.pairs.languages = p->languages, p->writer.pairs.n_languages = 2;
+  return CQ_OK;
+}
+
+/* The next row; one of another format becomes a line of tab-separated columns. */
+static bool next_pivot_row(cq_status *status, cq_row *out, pivot *p, size_t side, cq_source *rows, cq_error *error) {
+  if (!cq_source_more(status, out, rows, error)) return false;
+  if (out->line.data) return true;
+  cq_pairs lines = {.kind = CQ_PAIRS_AS_TSV};
+  if (out->n < rows->files.min_columns)
+    *status = cq_fail_file(error, CQ_ERR_FORMAT, p->inputs[side], "%zu columns, expected at least %zu", out->n,
+                           rows->files.min_columns);
+  if (!*status) *status = note_names(p, side, rows, error);
+  cq_builder_clear(&p->line);
+  if (!*status) *status = cq_pairs_render(&p->line, &lines, (cq_slice){0}, out->columns, out->n, NULL, error);
+  if (*status) return false;
+  out->line = (cq_slice){p->line.data, p->line.n - 1};
+  out->n = cq_tsv_split(out->columns, CQ_ROW_MAX, out->line);
+  return true;
 }
 
 /* --- in memory --- */
@@ -157,28 +200,21 @@ static void count_alone(pivot *p, const second_rows *s) {
   }
 }
 
-/* A reader of a file, or of a part of it; a part has a separate flow, because its rows were already counted. */
-static cq_row_reader rows_of(pivot *p, size_t side, const char *const *path, const cq_corpus_flow *flow,
-                             cq_corpus_counts *counts) {
-  const size_t on = p->on[side];
-  return (cq_row_reader){.paths = path, .n_paths = 1, .min_columns = on > 2 ? on : 2, .flow = flow, .counts = counts};
-}
-
 static cq_status join_files(pivot *p, const char *const paths[2], const cq_corpus_flow *flow, cq_corpus_counts *counts,
                             cq_error *error) {
   second_rows s = {0};
   cq_row row;
   cq_status status = CQ_OK;
   for (size_t side = 2; !status && side-- > 0;) {
-    cq_row_reader rows = rows_of(p, side, &paths[side], flow, counts);
-    while (cq_row_reader_more(&status, &row, &rows, error)) {
+    cq_source rows = rows_of(p, side, &paths[side], flow, counts);
+    while (next_pivot_row(&status, &row, p, side, &rows, error)) {
       cq_slice key;
       if (side == 0)
         status = join_row(p, &s, &row, error);
       else if (!(status = pivot_key(&key, p, &row, side, error)))
         status = add_second_row(&s, key, row.line, error);
     }
-    cq_row_reader_close(&rows);
+    cq_source_close(&rows);
   }
   if (!status) count_alone(p, &s);
   cq_multimap_free(&s.rows);
@@ -202,14 +238,14 @@ static cq_status split_file(pivot *p, const char *directory, size_t side, size_t
   FILE *parts[MAX_PARTS];
   cq_row row;
   cq_status status = CQ_OK;
-  cq_row_reader rows = rows_of(p, side, &p->inputs[side], &p->flow, p->counts);
+  cq_source rows = rows_of(p, side, &p->inputs[side], &p->flow, p->counts);
   for (size_t i = 0; i < n_parts; i++) parts[i] = NULL;
   for (size_t i = 0; i < n_parts && !status; i++) {
     pivot_part_path(path, sizeof path, directory, side, i);
     if (!(parts[i] = fopen(path, "wbe")) || fputs(mark, parts[i]) == EOF)
       status = cq_fail_errno(error, path, "cannot create");
   }
-  while (cq_row_reader_more(&status, &row, &rows, error)) {
+  while (next_pivot_row(&status, &row, p, side, &rows, error)) {
     cq_slice key;
     status = pivot_key(&key, p, &row, side, error);
     if (status) break;
@@ -219,7 +255,7 @@ static cq_status split_file(pivot *p, const char *directory, size_t side, size_t
   }
   for (size_t i = 0; i < n_parts; i++)
     if (parts[i] && fclose(parts[i]) != 0 && !status) status = cq_fail_errno(error, directory, "cannot write");
-  cq_row_reader_close(&rows);
+  cq_source_close(&rows);
   return status;
 }
 
@@ -263,7 +299,9 @@ cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_option
   const size_t n_parts = count_parts(&o);
   status = cq_row_writer_open(&p.writer, &p.flow, counts, error);
   if (status) return status;
+  p.flow.n_languages = 0; /* they are the output's */
   status = n_parts > 1 ? join_parts(&p, n_parts, error) : join_files(&p, p.inputs, &p.flow, counts, error);
   cq_builder_free(&p.key);
+  cq_builder_free(&p.line);
   return cq_row_writer_finish(&p.writer, status, error);
 }

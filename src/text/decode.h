@@ -3,6 +3,7 @@
 #define TEXT_DECODE_H
 
 #include "base/slice.h"
+#include "base/wide.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 
@@ -10,10 +11,6 @@
 
 /* Whether ICU knows the name: "windows-1252", "Shift_JIS", "UTF-16LE". */
 bool cq_encoding_is_known(const char *encoding);
-
-/* The encoding that the first bytes show: by the byte order mark of UTF-16 or UTF-32, or as UTF-16 of which an eighth is
- * ASCII or Latin-1; NULL: none. */
-const char *cq_encoding_marked(cq_slice bytes);
 
 /* Appends the bytes as UTF-8. The encoding must be a known one; bytes that are invalid in it become U+FFFD. Errors:
  * CQ_ERR_MEMORY. */

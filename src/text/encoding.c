@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include <unicode/ucnv.h>
 #include <unicode/ucsdet.h>
 
-enum { LOOKED_AT = 1024 }; /* bytes in which an encoding is declared */
 enum { RAW = CQ_BUFFER_BYTES(16 * 1024), PIVOT = 1024, SETUP_BYTES = 1 << 20 };
 
 typedef struct decoder {
@@ -66,48 +64,8 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
   return name[0] != 0;
 }
 
-static bool is_control(unsigned c) {
-  return (c < ' ' && (c < '\t' || c == '\v' || c > '\r')) || (c >= 0x7F && c < 0xA0);
-}
-
-/* Whether text is UTF-16 without a mark: the beginning has no control characters, private use or half pairs, and an
- * eighth of it is below U+0100, such as blanks and newlines; seven eighths if it may also be UTF-8 with stray NULs.
- * High bytes are not mostly letters, unless it begins like HTML or JSON. high: the first or second byte of a unit. */
-static bool is_utf16(cq_slice bytes, size_t high) {
-  const size_t n = cq_min(bytes.n, (size_t)LOOKED_AT) / 2;
-  size_t n_latin = 0, n_low_nul = 0, n_letters = 0;
-  bool after_high = false, may_be_utf8 = cq_utf8_invalid_at(bytes.data, 2 * n) + 4 > 2 * n;
-  for (size_t i = 0; i < n; i++) {
-    const unsigned above = (unsigned char)bytes.data[2 * i + high], low = (unsigned char)bytes.data[2 * i + 1 - high];
-    const unsigned c = above * 256 + low;
-    const bool is_second = c >= 0xDC00 && c < 0xE000;
-    if (is_control(c) || (c >= 0xE000 && c < 0xF900) || c >= 0xFFFE || is_second != after_high) return false;
-    after_high = c >= 0xD800 && c < 0xDC00;
-    n_latin += above == 0, n_low_nul += low == 0;
-    n_letters += above >= ' ' && low >= ' ' && above < 0x7F && low < 0x7F;
-    may_be_utf8 &= (!above || above >= 0x80 || !is_control(above)) && (!low || low >= 0x80 || !is_control(low));
-  }
-  const bool is_marked_up = n >= 2 && strchr("<{[", bytes.data[1 - high]) && !bytes.data[high] && !bytes.data[2 + high];
-  const size_t rarest = may_be_utf8 && !is_marked_up ? n - n / 8 : (n + 7) / 8;
-  return n >= 2 && n_latin >= rarest && 4 * n_low_nul <= n_latin && (is_marked_up || 2 * n_letters <= n - n_latin);
-}
-
-const char *cq_encoding_marked(cq_slice bytes) {
-  static const struct {
-    char bytes[4];
-    size_t n;
-    const char *name;
-  } marks[] = {{"\xFF\xFE\0\0", 4, "UTF-32LE"},
-               {"\0\0\xFE\xFF", 4, "UTF-32BE"},
-               {"\xFF\xFE", 2, "UTF-16LE"},
-               {"\xFE\xFF", 2, "UTF-16BE"}};
-  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-    if (bytes.n >= marks[i].n && !memcmp(bytes.data, marks[i].bytes, marks[i].n)) return marks[i].name;
-  return is_utf16(bytes, 1) ? "UTF-16LE" : is_utf16(bytes, 0) ? "UTF-16BE" : NULL;
-}
-
 bool cq_encoding_declared(char name[CQ_ENCODING_NAME], cq_slice bytes) {
-  const cq_slice head = {bytes.data, cq_min(bytes.n, (size_t)LOOKED_AT)};
+  const cq_slice head = {bytes.data, cq_min(bytes.n, (size_t)CQ_WIDE_LOOKED_AT)};
   name[0] = 0;
   for (size_t i = 0; i + 9 < head.n; i++) {
     const bool is_charset = !strncasecmp(head.data + i, "charset", 7);

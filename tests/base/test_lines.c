@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "calque/lines.h"
 
 #include <lzma.h>
@@ -341,16 +342,116 @@ static void what_cannot_be_opened_is_named(void **state) {
   cq_lines_close(NULL);
 }
 
-/* Standard input in small pieces, as a pipe gives it. */
-static void standard_input_is_a_dash(void **state) {
+/* --- UTF-16 and UTF-32 --- */
+
+/* UTF-8 as units of 2 or 4 bytes, with a mark at its beginning if the text has one; U+FFFD becomes half a pair. */
+static size_t widen(char *out, const char *text, size_t n_unit, bool is_big) {
+  cq_slice rest = {text, strlen(text)};
+  size_t n = 0;
+  for (uint32_t c; cq_utf8_next(&c, &rest);) {
+    const bool is_pair = n_unit == 2 && c > 0xFFFF;
+    const uint32_t units[2] = {is_pair ? 0xD7C0 + (c >> 10) : c == 0xFFFD ? 0xDC01 : c, 0xDC00 + (c & 0x3FF)};
+    for (size_t u = 0; u <= (size_t)is_pair; u++)
+      for (size_t i = 0; i < n_unit; i++) out[n++] = (char)(units[u] >> 8 * (is_big ? n_unit - 1 - i : i));
+  }
+  return n;
+}
+#define MARK "\xEF\xBB\xBF"
+#define GRIN "\xF0\x9F\x98\x80"
+
+static void utf_16_is_read_as_lines(void **state) {
   (void)state;
+  static const struct {
+    const char *text, *lines;
+  } cases[] = {
+      {MARK, ""},
+      {MARK "\n", "|"},
+      {MARK "a\tb\r\nc\td", "a\tb|c\td|"},
+      {MARK "\xE4\xBD\xA0\xE5\xA5\xBD\n" GRIN GRIN "\n", "\xE4\xBD\xA0\xE5\xA5\xBD|" GRIN GRIN "|"},
+      {MARK "\xE0\xA8\x8A\xE0\xA4\x8A\n\xE1\xA8\x8Dx", "\xE0\xA8\x8A\xE0\xA4\x8A|\xE1\xA8\x8Dx|"}, /* bytes 0A, 0D */
+      {MARK "old\rMacs", "old|Macs|"},
+      {MARK "one\n" MARK "two\n", "one|" MARK "two|"},
+      {MARK "a\xEF\xBF\xBDz\nnext", "!|next|"},
+      {"A cat sleeps.\tUne chatte dort, \xC3\xA0 c\xC3\xB4t\xC3\xA9.\n" GRIN "\n",
+       "A cat sleeps.\tUne chatte dort, \xC3\xA0 c\xC3\xB4t\xC3\xA9.|" GRIN "|"}, /* recognized without a mark */
+  };
+  char wide[256];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int is_big = 0; is_big < 2; is_big++)
+      for (size_t n_unit = 2; n_unit <= 4; n_unit += 2)
+        if (n_unit == 2 || !strncmp(cases[i].text, MARK, 3))
+          expect(wide, widen(wide, cases[i].text, n_unit, is_big), cases[i].lines);
+  expect("\xFF\xFE\0\0\0\0\x11\0a\0\0", 11, "!|"); /* beyond Unicode, and a cut unit */
+  expect("a\0b\n", 4, "!|");                       /* a NUL alone is no UTF-16 */
+  expect("\xFE\n\xFF", 3, "!|!|");
+}
+
+/* Cut at any byte, a file gives its whole lines, and what is left of the last; half a character is an error there. */
+static void cut_utf_16_is_an_error_in_its_last_line(void **state) {
+  (void)state;
+  static const char text[] = MARK "one\n" GRIN "\xC3\xA9";
+  static const char *const lines[] = {"!|",     "o|",
+                                      "!|",     "on|",
+                                      "!|",     "one|",
+                                      "!|",     "one|",
+                                      "one|!|", "one|!|",
+                                      "one|!|", "one|" GRIN "|",
+                                      "one|!|", "one|" GRIN "\xC3\xA9|"};
+  char wide[32];
+  for (int is_big = 0; is_big < 2; is_big++) {
+    assert_int_equal(widen(wide, text, 2, is_big), 16);
+    for (size_t cut = 3; cut <= 16; cut++) {
+      cq_status status;
+      cq_error error = {0};
+      write_bytes(test_path("cut"), wide, cut);
+      char *got = all(test_path("cut"), &status, &error);
+      assert_string_equal(got, lines[cut - 3]);
+      assert_int_equal(status, strchr(got, '!') ? CQ_ERR_FORMAT : CQ_OK);
+      if (status) {
+        assert_int_equal(error.line, cut < 10 ? 1 : 2);
+        assert_non_null(strstr(error.message, is_big ? "not UTF-16BE (half a character, or none)" : "not UTF-16LE ("));
+      }
+      free(got);
+    }
+  }
+}
+
+static void long_utf_16_comes_whole(void **state) {
+  (void)state;
+  enum { N_LINES = 40000 };
+  char line[128], *wide = malloc((size_t)N_LINES * 128);
+  size_t n = widen(wide, MARK, 2, true);
+  for (int i = 0; i < N_LINES; i++) {
+    snprintf(line, sizeof line, "%d " GRIN " \xE4\xBD\xA0\xE5\xA5\xBD%.*s\n", i, i % 40,
+             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    n += widen(wide + n, line, 2, true);
+  }
+  write_bytes(test_path("long"), wide, n);
+  free(wide);
+  cq_lines *l;
+  cq_slice got;
+  assert_int_equal(cq_lines_open(&l, test_path("long"), NULL), CQ_OK);
+  for (int i = 0; i < N_LINES; i++) {
+    snprintf(line, sizeof line, "%d " GRIN " \xE4\xBD\xA0\xE5\xA5\xBD%.*s", i, i % 40,
+             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    assert_int_equal(cq_lines_next(&got, l, NULL), CQ_OK);
+    assert_int_equal(got.n, strlen(line));
+    assert_memory_equal(got.data, line, got.n);
+    assert_int_equal(cq_lines_number(l), i + 1);
+  }
+  assert_int_equal(cq_lines_next(&got, l, NULL), CQ_OK);
+  assert_null(got.data);
+  cq_lines_close(l);
+}
+
+/* Standard input in small pieces, as a pipe gives it. */
+static void read_pieces(const char *text, size_t n) {
   int ends[2];
   assert_int_equal(pipe(ends), 0);
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    static const char text[] = "\xEF\xBB\xBFone\ntw\xC3\xB6\nthree";
-    for (size_t i = 0; i < sizeof text - 1; i++) {
+    for (size_t i = 0; i < n; i++) {
       if (write(ends[1], text + i, 1) != 1) _exit(1);
       usleep(200);
     }
@@ -378,33 +479,50 @@ static void standard_input_is_a_dash(void **state) {
   assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void allocation_failures_are_reported(void **state) {
+static void standard_input_is_a_dash(void **state) {
+  static const char text[] = MARK "one\ntw\xC3\xB6\nthree";
+  char wide[64];
   (void)state;
-  unsigned char *packed = NULL;
-  size_t n = 0, text_n = 600000;
-  char *text = malloc(text_n);
-  memset(text, 'y', text_n);
-  gzip(&packed, &n, text, text_n, 6);
-  write_bytes(test_path("m.gz"), packed, n);
+  read_pieces(text, sizeof text - 1);
+  read_pieces(wide, widen(wide, text, 2, false));
+  read_pieces(wide, widen(wide, text + 3, 2, true));
+}
+
+/* Fails each allocation while the first line is read, of n bytes. */
+static void fail_allocations(const char *path, size_t n, long least) {
   for (long k = 1;; k++) {
     cq_lines *l;
     cq_slice line = {0};
     cq_error error = {0};
     cq_alloc_fail_at(k);
-    cq_status status = cq_lines_open(&l, test_path("m.gz"), &error);
+    cq_status status = cq_lines_open(&l, path, &error);
     if (!status) status = cq_lines_next(&line, l, &error);
     bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     cq_lines_close(l);
     if (!failed) {
-      assert_int_equal(line.n, text_n);
-      assert_true(k > 6);
+      assert_int_equal(line.n, n);
+      assert_true(k > least);
       break;
     }
     assert_int_equal(status, CQ_ERR_MEMORY);
   }
+}
+
+static void allocation_failures_are_reported(void **state) {
+  (void)state;
+  unsigned char *packed = NULL;
+  size_t n = 0, text_n = 600000;
+  char *text = malloc(text_n + 1), *wide = malloc(2 * text_n);
+  memset(text, 'y', text_n), text[text_n] = '\0';
+  gzip(&packed, &n, text, text_n, 6);
+  write_bytes(test_path("m.gz"), packed, n);
+  fail_allocations(test_path("m.gz"), text_n, 6);
+  write_bytes(test_path("wide"), wide, widen(wide, text, 2, true));
+  fail_allocations(test_path("wide"), text_n, 6);
   free(packed);
   free(text);
+  free(wide);
 }
 
 static void assert_columns(const char *line, size_t n, const char *const *want) {
@@ -437,6 +555,9 @@ int main(void) {
       cmocka_unit_test(what_follows_a_gzip_stream_is_zeros),
       cmocka_unit_test(broken_files_never_give_other_text),
       cmocka_unit_test(what_cannot_be_opened_is_named),
+      cmocka_unit_test(utf_16_is_read_as_lines),
+      cmocka_unit_test(cut_utf_16_is_an_error_in_its_last_line),
+      cmocka_unit_test(long_utf_16_comes_whole),
       cmocka_unit_test(standard_input_is_a_dash),
       cmocka_unit_test(allocation_failures_are_reported),
       cmocka_unit_test(lines_are_split_at_tabs),

@@ -125,6 +125,12 @@ static void what_cannot_be_divided_is_refused(void **state) {
   assert_int_equal(cq_lines_open_part(&lines, path, 0, 9, 0, &error), CQ_ERR_UNSUPPORTED);
   assert_non_null(strstr(error.message, "it is compressed (gzip)"));
   assert_string_equal(error.file, path);
+  path = file_of("wide",
+                 "\xFF\xFE"
+                 "a\0\n\0",
+                 6);
+  assert_int_equal(cq_lines_open_part(&lines, path, 0, 6, 0, &error), CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "it is UTF-16LE: convert it first (iconv -f UTF-16LE -t UTF-8)"));
   assert_int_equal(cq_lines_open_part(&lines, "-", 0, 9, 0, &error), CQ_ERR_UNSUPPORTED);
   assert_int_equal(cq_lines_open_part(&lines, "/dev/null", 0, 9, 0, &error), CQ_ERR_UNSUPPORTED);
   assert_int_equal(cq_lines_open_part(&lines, test_directory, 0, 9, 0, &error), CQ_ERR_IO);

@@ -71,6 +71,34 @@ sed 's/\x01/ /; s/\xef\xbf\xbe//' stdout >expected
 same expected two.tsv
 expect 0 data pivot odd.tsv odd.tsv -l de,fr -o x.po
 stderr_has "10 written"
+# Pivot reads what data convert reads, and names the columns that are left.
+printf 'A cat.\tUn chat.\nA dog.\tUn chien.\nA fish.\tUn poisson.\n' >en-fr.tsv
+printf 'Un cane.\tA dog.\nUn gatto.\tA cat.\n' >it-en.tsv
+printf 'Un chat.\tUn gatto.\nUn chien.\tUn cane.\n' >expected.pivot
+for ending in csv tmx xlf po tsv csv.gz; do
+  expect 0 data convert en-fr.tsv -l en,fr -o "pivot-a.$ending"
+  expect 0 data convert it-en.tsv -l it,en -o "pivot-b.$ending"
+done
+for ending in csv tmx xlf po tsv csv.gz; do
+  for other in tsv tmx; do
+    expect 0 data pivot --on 1,2 "pivot-a.$ending" "pivot-b.$other"
+    cmp -s expected.pivot stdout || fail "pivot of $ending and $other: $(cat stdout)"
+    stderr_has "5 rows read, 2 written; 1 of the first, without a partner"
+    expect 0 data pivot --on 1,2 --memory 0.000001 "pivot-a.$other" "pivot-b.$ending"
+    sort stdout | cmp -s expected.pivot - || fail "pivot of $other and $ending on disk: $(cat stdout)"
+  done
+done
+expect 0 data pivot --on 1,2 pivot-a.tmx pivot-b.csv -o x.tmx
+reads 'Un gatto.\tUn chat.\nUn cane.\tUn chien.\n' --columns it,fr x.tmx
+expect 0 data pivot --on 1,2 pivot-a.xlf pivot-b.tmx --languages fr-CA,it -o x.csv
+holds x.csv 'fr-CA,it\nUn chat.,Un gatto.\nUn chien.,Un cane.\n'
+refused "pivot-b.csv: column 1 is of language 'it', column 1 of pivot-a.tmx of 'en': --on A,B joins others" pivot pivot-a.tmx pivot-b.csv -o refused.tsv
+refused "pivot-a.tmx: 2 columns, expected at least 3" pivot --on 3,1 pivot-a.tmx pivot-b.csv -o refused.tsv
+expect 0 data convert /dev/null --from tsv -l en,de -o none.tmx
+refused "none.tmx: no <tu> in it" pivot pivot-a.tmx none.tmx -o refused.tsv
+printf 'en,fr\n"A\tcat.\n ",Un chat.\n' >odd.csv # as a line, it is "A cat."
+expect 0 data pivot --on 1,2 odd.csv it-en.tsv
+holds stdout 'Un chat.\tUn gatto.\n'
 printf 'x\ty\tz\n' >three.tsv
 expect 0 data filter three.tsv -l en,fr,it -o x.csv
 holds x.csv 'en,fr,it\nx,y,z\n'
@@ -105,6 +133,24 @@ refused "empty.csv: no line of column names" convert empty.csv
 printf '\tleer\nfull\tvoll\n' >gap.tsv
 expect 0 data dedup gap.tsv -l en,de -o x.tmx
 stderr_has "2 rows read, 1 written; 1 empty"
+
+# UTF-16 is read as lines, in both byte orders, with a mark and without.
+printf 'A cat \xf0\x9f\x90\x88 sleeps on the mat.\tEine Katze \xf0\x9f\x90\x88 schläft auf der Matte.\nNo.\tНет.\n' >narrow.tsv
+sed '1i en\tde' narrow.tsv | tr '\t' ';' >narrow.csv
+for encoding in UTF-16 UTF-16LE UTF-16BE UTF-32; do
+  iconv -f UTF-8 -t $encoding narrow.tsv >wide.tsv
+  iconv -f UTF-8 -t $encoding narrow.csv >wide.csv
+  reads "$(cat narrow.tsv)\n" wide.tsv
+  reads "$(cat narrow.tsv)\n" wide.csv
+  gzip -c wide.tsv >wide.gz
+  expect_from wide.gz 0 data filter -
+  same narrow.tsv stdout
+done
+iconv -f UTF-8 -t UTF-16 narrow.tsv | head -c -3 >cut.tsv
+refused "cut.tsv:2: not UTF-16LE (half a character, or none)" convert cut.tsv -o refused.tsv
+expect 0 data convert cut.tsv --skip-bad
+head -1 narrow.tsv | cmp -s - stdout || fail "the line before the cut one is not there"
+stderr_has "2 rows read, 1 written; 1 malformed"
 
 # A unit of TMX keeps what it says besides its text, unless the text changes; other languages are left out.
 cat >memory.tmx <<'XML'

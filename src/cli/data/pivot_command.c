@@ -16,9 +16,11 @@ const cli_command cli_data_pivot = {
     .name = "pivot",
     .summary = "join two corpora that have a language in common",
     CLI_ARGUMENTS("FIRST SECOND", 2, 2),
-    .description = "English-French and English-Italian give French-Italian: rows with the same English are joined, and "
-                   "their other columns are written, first the first file's, then the second's. Every row of one file "
-                   "is paired with every row of the other that has the sentence.",
+    .description =
+        "English-French and English-Italian give French-Italian: rows with the same English are joined, and "
+        "their other columns are written, first the first file's, then the second's. Every row of one file "
+        "is paired with every row of the other that has the sentence. A file's ending chooses its format, as in "
+        "data convert.",
     .example = "calque data pivot en-fr.tsv.gz en-it.tsv.gz --match normalized -o fr-it.tsv.gz",
     CLI_GROUP(&cq_group_corpus_pivot, .left_out = taken),
     .run = run_pivot,
