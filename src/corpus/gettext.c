@@ -208,6 +208,12 @@ static cq_status end_entry(cq_catalogs *c, po *p, cq_error *error) {
   return status;
 }
 
+/* 16: it is none. */
+static unsigned hex_digit(char c) {
+  const char lower = (char)(c | 32);
+  return c >= '0' && c <= '9' ? (unsigned)(c - '0') : lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a') + 10 : 16;
+}
+
 /* A character after a backslash, as in C. */
 static void take_escape(po *p, cq_builder *out) {
   static const char names[] = "ntrabfv", values[] = "\n\t\r\a\b\f\v";
@@ -220,6 +226,9 @@ static void take_escape(po *p, cq_builder *out) {
   } else if (c >= '0' && c <= '7') {
     for (p->at--; n < 3 && p->at < p->end && *p->at >= '0' && *p->at <= '7'; n++)
       value = value * 8 + (unsigned)(*p->at++ - '0');
+    cq_builder_char(out, (char)value);
+  } else if (c == 'x' && p->at < p->end && hex_digit(*p->at) < 16) {
+    while (p->at < p->end && hex_digit(*p->at) < 16) value = value * 16 + hex_digit(*p->at++);
     cq_builder_char(out, (char)value);
   } else {
     cq_builder_char(out, c); /* a quotation mark, a backslash */

@@ -405,6 +405,8 @@ printf '\xef\xbb\xbfmsgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8"\n
 converts 'A\tB\n' --from gettext bom.po
 iconv -f UTF-8 -t UTF-16 de.po >wide.po
 converts "$gettext_rows" --from gettext wide.po
+printf 'msgid "\\x41-\\x62z"\nmsgstr "\\xC3\\xa9\\x!"\n' >hex.po
+converts 'A-bz\téx!\n' --from gettext hex.po
 # In Shift_JIS, the second byte of a character may be a backslash.
 printf 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=Shift_JIS\\n"\nmsgid "table"\nmsgstr "\x95\x5c"\n' >ja.po
 converts 'table\t表\n' --from gettext ja.po
