@@ -2,8 +2,8 @@
 
     score.py noise DATA en-de SEED N SHARE WORK     writes WORK/noisy.tsv and WORK/kinds (a line per row)
     score.py auc WORK/kinds NAME=SCORES...          a table of AUC in percent; SCORES: a number per row in column one
-    score.py rules WORK/scored.jsonl                OpusFilter's rules, at their defaults: how many accept each row
-    score.py margin WORK/source.npy WORK/target.npy the margin of each row's cosine (ratio, k 4), as LASER's; needs numpy
+    score.py rules WORK/noisy.tsv en-de             OpusFilter's rules: how many accept each row; needs opusfilter
+    score.py margin WORK/source.npy WORK/target.npy each row's margin (ratio, k 4), as LASER's; needs numpy
     score.py precision WORK/scored.jsonl WORK/kinds the precision of the rows that --min-precision 0.95 keeps
     score.py train WORK...                          weights of src/recipe/score/score_model.c; needs numpy
 
@@ -14,7 +14,6 @@ import math
 import random
 import re
 import sys
-import unicodedata
 
 KINDS = "shifted truncated language numbers names half salad copied boilerplate".split()
 # Where the rows are from, with shares: news has numbers and names, and everyday sentences are short.
@@ -190,55 +189,24 @@ def auc(kinds_path, scores):
         print(name, *("%.1f" % c for c in cells), sep="\t")
 
 
-def rules(path):
-    """The rules of OpusFilter 3 (Aulamo et al. 2020) with their default thresholds, written from their descriptions. Its
-    identification of languages is that of calque."""
-    import difflib
-    import json
-    letters = {}
+def rules(path, pair):
+    """OpusFilter's rules (Aulamo et al. 2020) at their default thresholds, languages by Lingua: how many accept a row,
+    and the share of its numerals that are alike, which orders rows with as many."""
+    from opusfilter import filters as f
+    languages = pair.split("-")
     with open(path, encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-
-    def script(text):
-        counts = {}
-        for c in filter(str.isalpha, text):
-            letters[c] = letters.get(c) or unicodedata.name(c, "?").split()[0]
-            counts[letters[c]] = counts.get(letters[c], 0) + 1
-        return counts
-
-    def share(text, name):
-        counts = script(text)
-        return counts.get(name, 0) / sum(counts.values()) if counts else 1
-
-    usual = []
-    for side in range(2):
-        total = {}
-        for row in rows[:1000]:
-            for name, n in script(row["columns"][side]).items():
-                total[name] = total.get(name, 0) + n
-        usual.append(max(total, key=total.get))
-    for row in rows:
-        sides = row["columns"][:2]
-        words = [side.split() for side in sides]
-        lengths = sorted(len(w) for w in words)
-        ends = [sum(c in ".?!…" for c in side) for side in sides]
-        terminal = abs(ends[0] - ends[1]) + sum(n - 1 for n in ends if n > 1)
-        digits = ["".join(c for c in side if c.isdigit() and c != "0") for side in sides]
-        numerals = difflib.SequenceMatcher(None, *digits).ratio() if any(digits) else 1
-        alike = difflib.SequenceMatcher(None, *sides, autojunk=False).ratio()
-        accepted = [1 <= lengths[0] and lengths[1] <= 100,                                  # LengthFilter
-                    lengths[1] <= 3 * lengths[0],                                           # LengthRatioFilter
-                    all(len(w) <= 40 for side in words for w in side),                      # LongWordFilter
-                    all(2 <= sum(map(len, w)) / len(w) <= 20 for w in words),               # AverageWordLengthFilter
-                    all(share(side, usual[i]) == 1 for i, side in enumerate(sides)),        # CharacterScoreFilter
-                    all(share(side, usual[i]) >= 0.75 or not script(side) for i, side in enumerate(sides)),  # Alphabet
-                    not any(re.search(r"<[a-z/][^>]*>", side) for side in sides),           # HtmlTagFilter
-                    -math.log(terminal + 1) >= -2,                                          # TerminalPunctuationFilter
-                    numerals >= 0.5,                                                        # NonZeroNumeralsFilter
-                    alike < 0.9,                                                            # SimilarityFilter
-                    not any(re.search(r"(\S.{2,}?)(?: ?\1){2,}", side) for side in sides),  # RepetitionFilter
-                    row["evidence"]["language"] < 0.5]                                      # LanguageIDFilter
-        print(sum(accepted) + numerals / 2)
+        rows = [line.rstrip("\n").split("\t")[:2] for line in lines]
+    scripts = ["Cyrillic" if language == "ru" else "Latin" for language in languages]
+    numerals = f.NonZeroNumeralsFilter()
+    chosen = [f.LengthFilter(), f.LengthRatioFilter(), f.LongWordFilter(), f.AverageWordLengthFilter(),
+              f.HtmlTagFilter(), f.AlphabetRatioFilter(), f.CharacterScoreFilter(scripts=scripts),
+              f.TerminalPunctuationFilter(), numerals, f.SimilarityFilter(), f.RepetitionFilter(),
+              f.LinguaFilter(languages=languages)]
+    accepted = [0] * len(rows)
+    for rule in chosen:
+        for i, score in enumerate(rule.score(rows)):
+            accepted[i] += rule.accept(score) + (min(score) / 2 if rule is numerals else 0)
+    print(*accepted, sep="\n")
 
 
 def margin(source, target):
@@ -265,10 +233,11 @@ def precision(path, kinds_path):
 
 
 def train(folders):
-    """A multinomial logistic regression, each reason with the same weight, by Newton's method with a bound of the second
-    derivative (Boehning 1992) and Nesterov's momentum."""
+    """A network of one hidden layer (tanh) whose outputs are a softmax over reasons, each with the same weight: Adam
+    with a cosine schedule and decay of the weights."""
     import json
     import numpy as np
+    hidden, epochs, batch, decay, rate = 32, 50, 128, 3e-5, 3e-3
     reasons = dict(good=0, punctuation=0, shifted=1, boilerplate=9, truncated=2, language=3, numbers=4, names=5, half=6,
                    salad=7, copied=8)
     x, y = [], []
@@ -277,24 +246,34 @@ def train(folders):
             x += [list(json.loads(line)["evidence"].values()) for line in lines]
         with open(f"{folder}/kinds", encoding="utf-8") as lines:
             y += [reasons[k] for k in lines.read().split()]
-    x, y = np.array(x), np.array(y)
+    x, y, rng = np.array(x), np.array(y), np.random.default_rng(2)
     mean, deviation = x.mean(0), x.std(0) + 1e-9
-    z = np.c_[(x - mean) / deviation, np.ones(len(x))]
-    weights = len(y) / 10 / np.bincount(y, minlength=10)[y]
-    regular = np.r_[np.ones(x.shape[1]), 1e-6]
-    step = np.linalg.inv(0.5 * (z * weights[:, None]).T @ z + np.diag(regular))
-    w = v = np.zeros((10, z.shape[1]))
-    t = 1
-    for _ in range(100):
-        p = z @ v.T
-        p = np.exp(p - p.max(1, keepdims=True))
-        p /= p.sum(1, keepdims=True)
-        new = v - (((p - np.eye(10)[y]) * weights[:, None]).T @ z + v * regular) @ step
-        after = (1 + math.sqrt(1 + 4 * t * t)) / 2
-        v, w, t = new + (t - 1) / after * (new - w), new, after
-    a = w[:, :-1] / deviation
-    for row in np.c_[a, w[:, -1] - a @ mean]:
-        print("    {" + ", ".join("%.4g" % number for number in row) + "},")
+    z, n = (x - mean) / deviation, len(y)
+    weights = n / 10 / np.bincount(y, minlength=10)[y]
+    p = [rng.normal(0, z.shape[1] ** -0.5, (hidden, z.shape[1])), np.zeros(hidden)]
+    p += [np.zeros((10, hidden)), np.zeros(10)]
+    m, v = [0 * a for a in p], [0 * a for a in p]
+    t = 0
+    for epoch in range(epochs):
+        order = rng.permutation(n)
+        for i in (order[b:b + batch] for b in range(0, n - batch + 1, batch)):
+            h = np.tanh(z[i] @ p[0].T + p[1])
+            out = h @ p[2].T + p[3]
+            out = np.exp(out - out.max(1, keepdims=True))
+            g = (out / out.sum(1, keepdims=True) - np.eye(10)[y[i]]) * weights[i][:, None] / batch
+            back = (g @ p[2]) * (1 - h * h)
+            gradients = back.T @ z[i] + decay * p[0], back.sum(0), g.T @ h + decay * p[2], g.sum(0)
+            t += 1
+            for k, gradient in enumerate(gradients):
+                m[k] = 0.9 * m[k] + 0.1 * gradient
+                v[k] = 0.999 * v[k] + 0.001 * gradient ** 2
+                step = rate * (1 + math.cos(math.pi * epoch / epochs)) / 2
+                p[k] = p[k] - step * m[k] / (1 - 0.9 ** t) / (np.sqrt(v[k] / (1 - 0.999 ** t)) + 1e-8)
+    first = p[0] / deviation
+    for name, rows in (("hidden", np.c_[first, p[1] - first @ mean]), ("output", np.c_[p[2], p[3]])):
+        print(name)
+        for row in rows:
+            print("    {" + ", ".join("%.4g" % number for number in row) + "},")
 
 
 if __name__ == "__main__":
@@ -302,9 +281,7 @@ if __name__ == "__main__":
         noise(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]), float(sys.argv[6]), sys.argv[7])
     elif len(sys.argv) > 3 and sys.argv[1] == "auc":
         auc(sys.argv[2], sys.argv[3:])
-    elif len(sys.argv) == 3 and sys.argv[1] == "rules":
-        rules(sys.argv[2])
-    elif len(sys.argv) == 4 and sys.argv[1] in ("margin", "precision"):
+    elif len(sys.argv) == 4 and sys.argv[1] in ("rules", "margin", "precision"):
         globals()[sys.argv[1]](*sys.argv[2:])
     elif len(sys.argv) > 2 and sys.argv[1] == "train":
         train(sys.argv[2:])

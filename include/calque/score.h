@@ -10,7 +10,7 @@
  *      cq_row_scores_free(s);
  *
  * No gold standard is needed: cosines are compared with those of shifted rows of the same file, lengths, languages and
- * word order with those of most rows. A regression weighs this evidence; how frequent each fault is, is estimated from
+ * word order with those of most rows. A small network weighs this evidence; how frequent each fault is, is estimated from
  * the file (expectation maximization: Saerens et al. 2002). A file of few rows says little about itself: then the usual
  * values are assumed, with a notice.
  *

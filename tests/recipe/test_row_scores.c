@@ -82,12 +82,42 @@ static void evidence_is_as_worked_out(void **state) {
   cq_row_scores_free(s);
 }
 
+/* Zebra and Pferd share four rows. Without the row itself, that is a coefficient of 2 * 3 / (4 + 3 + 2) in each; its mean
+ * over the five rows with zebra is what the last row lacks. */
+static void words_of_a_row_are_linked(void **state) {
+  (void)state;
+  cq_row_scores *s = NULL;
+  assert_int_equal(score(&s, "zebra\tPferd\nZebra\tpferd\nzebra\tPferde\nzebras\tPferd\nzebra\tHaus\n", 0, NULL),
+                   CQ_OK);
+  assert_true(fabs(evidence(s, 4, "unlinked_source") - 4 * (2.0 / 3) / 5) < 1e-6);
+  assert_true(fabs(evidence(s, 4, "unlinked") - 4 * (2.0 / 3) / 5) < 1e-6);
+  assert_true(evidence(s, 4, "unlinked_target") == 0 && evidence(s, 0, "unlinked_source") == 0);
+  cq_row_scores_free(s);
+}
+
+/* The fifth row's source has the words of the second in an order that the file has not, and no mark at its end. */
+static void order_and_ends_are_those_of_the_file(void **state) {
+  (void)state;
+  cq_row_scores *s = NULL;
+  const char *text = "the dog sleeps here.\tder Hund schläft hier.\nthe dog eats here.\tder Hund frisst hier.\n"
+                     "the dog drinks here.\tder Hund trinkt hier.\nthe dog sits here.\tder Hund sitzt hier.\n"
+                     "here. dog eats the\tder Hund frisst hier.\n";
+  assert_int_equal(score(&s, text, 0, NULL), CQ_OK);
+  for (size_t i = 0; i < 4; i++) {
+    assert_true(evidence(s, 4, "marks") < evidence(s, i, "marks") - 1);
+    assert_true(evidence(s, 4, "end") < evidence(s, i, "end"));
+    assert_true(evidence(s, i, "mark") == 0);
+  }
+  assert_true(fabs(evidence(s, 4, "mark")) == 1);
+  cq_row_scores_free(s);
+}
+
 static void kept_rows_have_the_precision(void **state) {
   (void)state;
   cq_row_scores *s = NULL;
   const char *text = "We met in the garden.\tWir trafen uns im Garten.\nThe dog sleeps.\tDer Hund schläft.\n"
                      "It rains today.\tDer Bericht über das neue Museum erschien im Oktober 1957.\n";
-  assert_int_equal(score(&s, text, 0.5, NULL), CQ_OK);
+  assert_int_equal(score(&s, text, 0.7, NULL), CQ_OK);
   double kept = 0, lowest = 1, highest_dropped = 0;
   size_t n = 0;
   for (size_t i = 0; i < 3; i++) {
@@ -96,8 +126,8 @@ static void kept_rows_have_the_precision(void **state) {
     if (!row.is_kept) highest_dropped = fmax(highest_dropped, row.probability);
   }
   assert_true(n > 0 && n < 3);
-  assert_true(kept >= 0.5 * (double)n && highest_dropped <= lowest);
-  assert_true(kept + highest_dropped < 0.5 * (double)(n + 1)); /* one row more would be too many */
+  assert_true(kept >= 0.7 * (double)n && highest_dropped <= lowest);
+  assert_true(kept + highest_dropped < 0.7 * (double)(n + 1)); /* one row more would be too many */
   cq_row_scores_free(s);
 }
 
@@ -131,6 +161,8 @@ static void failing_allocations(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(evidence_is_as_worked_out),
+      cmocka_unit_test(words_of_a_row_are_linked),
+      cmocka_unit_test(order_and_ends_are_those_of_the_file),
       cmocka_unit_test(kept_rows_have_the_precision),
       cmocka_unit_test(what_is_refused),
       cmocka_unit_test(failing_allocations),

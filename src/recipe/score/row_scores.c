@@ -1,14 +1,14 @@
 /* Scores the rows of parallel text.
  *
- *   files ──▶ rows ──▶ evidence (evidence.h) ──regression──▶ reasons' likelihoods ──▶ probabilities
+ *   files ──▶ rows ──▶ evidence (evidence.h) ──network────▶ reasons' likelihoods ──▶ probabilities
  *                                                 ▲                               │
  *                                                 └── shares of the reasons ◀─────┘ expectation maximization
  *   cosines with the rows before and after ──▶ runs of shifted rows
  *
- * The regression was trained with equal shares of all reasons, so its outputs divided by these are likelihoods. A
+ * The network was trained with equal shares of all reasons, so its outputs divided by these are likelihoods. A
  * file's own shares are found by expectation maximization (Saerens, Latinne & Decaestecker 2002), from a prior that
- * counts for PRIOR_WEIGHT rows and half of the file's: what is usual in one language, names say, can look like a fault
- * of another. */
+ * counts for PRIOR_WEIGHT rows, or half of the file's if these are more: what is usual in one language, names say, can
+ * look like a fault of another. */
 #include "calque/score.h"
 
 #include "base/error.h"
@@ -135,15 +135,20 @@ static cq_status read_score_rows(cq_row_scores *s, const cq_score_options *o, cq
 
 /* Translations are most of a file until it says otherwise. */
 #define PRIOR_TRANSLATION 0.8
-#define PRIOR_WEIGHT      100.0
+#define PRIOR_WEIGHT      1000.0
 enum { N_ROUNDS = 50 };
 
+static double weigh(const float *weights, const double *values, int n) {
+  double sum = (double)weights[n];
+  for (int i = 0; i < n; i++) sum += (double)weights[i] * values[i];
+  return sum;
+}
+
 static void likelihoods_of(double *out, const double *evidence) {
-  double max = -INFINITY;
+  double max = -INFINITY, hidden[CQ_N_SCORE_HIDDEN];
+  for (int h = 0; h < CQ_N_SCORE_HIDDEN; h++) hidden[h] = tanh(weigh(cq_score_hidden[h], evidence, CQ_N_EVIDENCE));
   for (int r = 0; r < CQ_N_SCORED; r++) {
-    const double *w = cq_score_weights[r];
-    out[r] = w[CQ_N_EVIDENCE];
-    for (int e = 0; e < CQ_N_EVIDENCE; e++) out[r] += w[e] * evidence[e];
+    out[r] = weigh(cq_score_output[r], hidden, CQ_N_SCORE_HIDDEN);
     max = fmax(max, out[r]);
   }
   for (int r = 0; r < CQ_N_SCORED; r++) out[r] = exp(out[r] - max);
@@ -159,7 +164,7 @@ static cq_status estimate_probabilities(cq_row_scores *s, cq_error *error) {
   double prior[CQ_N_SCORED], sums[CQ_N_SCORED], p[CQ_N_SCORED];
   double *likelihoods = cq_alloc_array(s->n_scored, CQ_N_SCORED * sizeof *likelihoods);
   if (!likelihoods) return cq_fail_memory(error, "rows");
-  const double prior_weight = PRIOR_WEIGHT + (double)s->n_scored / 2;
+  const double prior_weight = fmax(PRIOR_WEIGHT, (double)s->n_scored / 2);
   for (size_t i = 0; i < s->n_scored; i++)
     likelihoods_of(likelihoods + i * CQ_N_SCORED, s->evidence + i * CQ_N_EVIDENCE);
   for (int r = 0; r < CQ_N_SCORED; r++)
