@@ -22,21 +22,21 @@ typedef enum cq_evidence {
   CQ_E_WORDS,        /* the same as covered, by the vectors of words */
   CQ_E_WORDS_PART,   /* the same of the third of a side with the lowest */
   CQ_E_NAMES_SOURCE, /* how much less than usual the source's least matching name does, in deviations */
-  CQ_E_NAMES_TARGET,     /* the same of the target */
-  CQ_E_NAMES,            /* the lower one of the two */
+  CQ_E_NAMES_TARGET, /* the same of the target */
+  CQ_E_NAMES,        /* the lower one of the two */
   CQ_E_UNMATCHED_SOURCE, /* how much less than usual the source's word that lacks most is matched */
   CQ_E_UNMATCHED_TARGET, /* the same of the target */
-  CQ_E_UNLINKED_SOURCE, /* how much less than usual the source's word that lacks most is linked (words.c) */
-  CQ_E_UNLINKED_TARGET, /* the same of the target */
-  CQ_E_UNLINKED,        /* the mean of a side's words; the higher one */
-  CQ_E_UNLINKED_TAIL,   /* the mean of the last third's words of the side that is longer than usual */
-  CQ_E_TAIL,            /* how much better that side's words match before its last third */
-  CQ_E_ORDER,           /* log-likelihood ratio of the order of words that match: the usual one or none */
-  CQ_E_ADJACENT,        /* how many more words that match follow each other on both sides than by chance */
-  CQ_E_NEIGHBORS,       /* log-likelihood ratio of a side's words: of pairs of neighbors or alone; the lower one */
-  CQ_E_MARKS,           /* the same of pairs with a mark, or with the beginning */
-  CQ_E_END,             /* the same of a side's end after its last word; the lower one */
-  CQ_E_MARK,            /* a final mark of the side longer than usual alone: 1; of the other alone: -1 */
+  CQ_E_UNLINKED_SOURCE,  /* how much less than usual the source's word that lacks most is linked (words.c) */
+  CQ_E_UNLINKED_TARGET,  /* the same of the target */
+  CQ_E_UNLINKED,         /* the mean of a side's words; the higher one */
+  CQ_E_UNLINKED_TAIL,    /* the mean of the last third's words of the side that is longer than usual */
+  CQ_E_TAIL,             /* how much better that side's words match before its last third */
+  CQ_E_ORDER,            /* log-likelihood ratio of the order of words that match: the usual one or none */
+  CQ_E_ADJACENT,         /* how many more words that match follow each other on both sides than by chance */
+  CQ_E_NEIGHBORS,        /* log-likelihood ratio of a side's words: of pairs of neighbors or alone; the lower one */
+  CQ_E_MARKS,            /* the same of pairs with a mark, or with the beginning */
+  CQ_E_END,              /* the same of a side's end after its last word; the lower one */
+  CQ_E_MARK,             /* a final mark of the side longer than usual alone: 1; of the other alone: -1 */
   CQ_E_CUT,  /* by how much the cosine grows if the longer side is cut to the other's length, in deviations */
   CQ_E_REST, /* the cosine of what is cut off, in deviations above that of shifted rows */
   CQ_N_EVIDENCE
