@@ -86,6 +86,7 @@ int main(int argc, char **argv) {
   cq_error error = {0};
   cq_context *ctx;
   documents d = {.n_gold = 0};
+  cq_align_plan plan;
   cq_bead *beads;
   size_t n_beads, n_found = 0, n_pairs = 0;
   struct rusage use;
@@ -93,7 +94,9 @@ int main(int argc, char **argv) {
   generate(&d, n, dim, 5);
   const double start = cq_seconds(CLOCK_MONOTONIC);
   for (int side = 0; side < 2; side++) cq_align_side_join(&d.sides[side]);
-  if (cq_align_path(&beads, &n_beads, d.sides, NULL, NULL, NULL, ctx, &error)) die(error.message);
+  if (cq_align_plan_make(&plan, d.sides, NULL, ctx, &error) ||
+      cq_align_path(&beads, &n_beads, &plan, d.sides, NULL, ctx, &error))
+    die(error.message);
   const double seconds = cq_seconds(CLOCK_MONOTONIC) - start;
   for (size_t i = 0, g = 0; i < n_beads; i++) {
     if (!beads[i].n_source || !beads[i].n_target) continue;
@@ -105,6 +108,7 @@ int main(int argc, char **argv) {
   printf("%zu x %zu sentences: %.1f s, %ld MB at most, precision %.3f, recall %.3f\n", d.sides[0].n, d.sides[1].n,
          seconds, use.ru_maxrss >> 10, (double)n_found / (double)n_pairs, (double)n_found / (double)d.n_gold);
   cq_free(beads), cq_free(d.gold);
+  cq_align_plan_free(&plan);
   cq_align_side_free(&d.sides[0]), cq_align_side_free(&d.sides[1]);
   cq_context_free(ctx);
   return 0;

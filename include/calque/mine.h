@@ -130,10 +130,10 @@ typedef struct cq_mine_options {
   const char *save_classifier; /**< where to save the trained one (docs/formats.md) */
   unsigned leave_out;          /**< features not to use: bits, in the order of `calque mine --help` */
   bool compose;                /**< as in cq_encoder_options */
-  /** Approximate nearest neighbors (calque's FAISS plugin), for tens of millions of rows: a notice says the share of a sample whose
-   * nearest row was found. Vectors from the cache are copied in order. CQ_ERR_UNSUPPORTED without the plugin */
+  /** Approximate nearest neighbors (IVF), for tens of millions of rows: a notice says the share of a sample of pairs
+   * that is found. Cosines are exact */
   bool approximate;
-  size_t effort; /**< lists that are searched for each row; 0: a thirty-second of them, at least 8 */
+  size_t effort; /**< lists that are searched for each row; 0: as many as 99 % of a sample of pairs need */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, mine) /**< group "mine" */
 

@@ -230,11 +230,3 @@ cq_status cq_approximate_top(cq_neighbors *out, const cq_approximate *a, const f
   if (status) cq_neighbors_free(out);
   return status;
 }
-
-cq_status cq_approximate_candidates(int64_t *rows, const cq_approximate *a, const float *queries, size_t n_queries,
-                                    size_t k, size_t effort, cq_error *error) {
-  char message[512];
-  return a->faiss->search(rows, a->index, queries, n_queries, k, effort, 1, message, sizeof message)
-             ? cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message)
-             : CQ_OK;
-}

@@ -29,9 +29,4 @@ CQ_MUST_USE cq_status cq_approximate_top(cq_neighbors *out, const cq_approximate
                                          bool (*allowed)(const void *context, size_t row), const void *context,
                                          cq_context *ctx, cq_error *error);
 
-/* The rows [n_queries, k] that FAISS proposes for queries of length 1, best first by its own estimate; -1: no more. Any
- * number of threads may search, each on its own. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_approximate_candidates(int64_t *rows, const cq_approximate *a, const float *queries,
-                                                size_t n_queries, size_t k, size_t effort, cq_error *error);
-
 #endif

@@ -23,9 +23,9 @@ typedef struct side {
 
 typedef struct fill {
   cq_pass *pass;
-  side sides[2];           /* of x and, unless within, of y */
-  side *rows, *other;      /* where x's neighbors go and y's: NULL: not wanted */
-  size_t first_x, first_y; /* row 0's number in the lists */
+  side sides[2];      /* of x and, unless within, of y */
+  side *rows, *other; /* where x's neighbors go and y's: NULL: not wanted */
+  const cq_filling *of;
   atomic_flag locks[LOCKS];
 } fill;
 
@@ -45,8 +45,9 @@ static void offer_neighbor(fill *s, side *to, size_t list, size_t index, double 
 static void offer_pair(void *context, int worker, size_t i, size_t j, double cosine) {
   fill *s = context;
   (void)worker;
-  offer_neighbor(s, s->rows, i, s->first_y + j, cosine);
-  if (s->other) offer_neighbor(s, s->other, j, s->first_x + i, cosine);
+  const cq_filling *f = s->of;
+  offer_neighbor(s, s->rows, i, f->y_numbers ? f->y_numbers[j] : f->y.first + j, cosine);
+  if (s->other) offer_neighbor(s, s->other, j, f->x_numbers ? f->x_numbers[i] : f->x.first + i, cosine);
 }
 
 static bool open_fill_side(side *out, cq_neighbors *lists) {
@@ -78,7 +79,7 @@ cq_status cq_lists_fill(const cq_filling *f, cq_context *ctx, cq_error *error) {
   if (!s) return cq_fail_memory(error, "a search");
   for (size_t i = 0; i < LOCKS; i++) atomic_flag_clear(&s->locks[i]);
   s->rows = &s->sides[0], s->other = f->within ? s->rows : f->of_y ? &s->sides[1] : NULL;
-  s->first_x = f->x.first, s->first_y = f->y.first;
+  s->of = f;
   cq_status status = open_fill_side(s->rows, f->of_x) && (f->within || !f->of_y || open_fill_side(s->other, f->of_y))
                          ? CQ_OK
                          : cq_fail_memory(error, "neighbors");

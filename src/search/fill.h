@@ -6,8 +6,9 @@
 #include "search/rows.h"
 
 typedef struct cq_filling {
-  cq_row_set x, y; /* the lists number rows from x.first and y.first on */
-  bool within;     /* y is x: of each two rows one pair */
+  cq_row_set x, y;                       /* the lists number rows from x.first and y.first on, or by these: */
+  const uint32_t *x_numbers, *y_numbers; /* [x.n], [y.n]; NULL: not */
+  bool within;                           /* y is x: of each two rows one pair */
   cq_first_pass first_pass;
   cq_neighbors *of_x, *of_y; /* lists for the rows of x and y, as filled so far; of_y NULL: not needed, or within */
   size_t done;               /* rows of y that have been offered to them */

@@ -1,21 +1,35 @@
-/* Nearest neighbors of many rows by approximate search in both directions: for mining text of tens of millions of
- * sentences. Cosines are exact; a neighbor that FAISS does not propose is missing. */
+/* Nearest neighbors of many rows in both directions, approximately: for mining text of tens of millions of sentences.
+ * Cosines are exact; a neighbor whose list is not searched is missing. */
 #ifndef SEARCH_NEAREST_APPROXIMATE_H
 #define SEARCH_NEAREST_APPROXIMATE_H
 
 #include "calque/nearest.h"
 
 typedef struct cq_nearest_approximate_options {
-  size_t k, effort;                /* effort: lists probed; 0: chosen */
-  const char *file;                /* for FAISS's lists while they are needed; removed at the end */
-  cq_nearest_progress_fn progress; /* of both directions together */
+  size_t k;
+  size_t effort;                   /* lists searched for a row of x; 0: as many as 99 % of a sample of pairs need */
+  size_t n_lists;                  /* 0: twice the root of y's rows */
+  size_t block;                    /* rows of x at a time; 0: 4 GiB of them */
+  const uint32_t *x_rows, *y_rows; /* as in cq_nearest_options */
+  const char *file;                /* for y's vectors in the order of the lists; removed at the end */
+  cq_nearest_progress_fn progress; /* of the search; may be NULL */
   void *progress_context;
 } cq_nearest_approximate_options;
 
-/* As cq_nearest(), and *recall: the share of 1,000 rows of x, evenly spread, whose nearest row is the exact one. Errors:
- * as cq_nearest(), and CQ_ERR_UNSUPPORTED without the plugin. */
-CQ_MUST_USE cq_status cq_nearest_approximate(cq_neighbors *of_x, cq_neighbors *of_y, double *recall, const float *x,
-                                             size_t n_x, const float *y, size_t n_y, size_t dim,
+/* What a search did. */
+typedef struct cq_nearest_approximate_report {
+  double recall;   /* the share of 1,000 rows of x, evenly spread, whose nearest row is the exact one */
+  double compared; /* the share of all pairs of rows that were */
+  size_t n_lists, effort;
+  /* Seconds of all processors: centroids; y to lists; exact pairs of the sample; the rest. */
+  double train_s, assign_s, sample_s, search_s;
+} cq_nearest_approximate_report;
+
+/* As cq_nearest(). A row with fewer than k neighbors has its first again, with the cosine of its last. Errors: as
+ * cq_nearest(), and CQ_ERR_IO for the file. */
+CQ_MUST_USE cq_status cq_nearest_approximate(cq_neighbors *of_x, cq_neighbors *of_y,
+                                             cq_nearest_approximate_report *report, const float *x, size_t n_x,
+                                             const float *y, size_t n_y, size_t dim,
                                              const cq_nearest_approximate_options *options, cq_context *ctx,
                                              cq_error *error);
 

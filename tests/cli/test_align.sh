@@ -43,6 +43,12 @@ paste -s -d ' ' de.txt >whole.txt
 expect 0 $align en.html whole.txt -o whole.beads
 stderr_has "pairs"
 
+# Headings that the other document lacks stay alone: each is a block.
+cut -f 1 rows | sed 's/.*/<p>&<\/p>/; 10~10i <h2>More of the story</h2>' >headed.html
+cut -f 2 rows | sed 's/.*/<p>&<\/p>/' >plain.html
+expect 0 $align --languages en,de headed.html plain.html -o headed.jsonl
+[ "$(grep -c '"source": "More of the story", .*"target": "", ' headed.jsonl)" -eq 4 ] || fail "headings were joined to text"
+
 # Folders: documents are paired by their names, and by what they say; one has no partner.
 mkdir -p from/en to/de
 head -n 20 en.txt >from/en/a.txt && tail -n 20 en.txt >from/en/b.txt

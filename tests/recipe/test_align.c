@@ -77,11 +77,19 @@ static size_t n_found(const cq_bead *beads, size_t n, const pair *p) {
   return found;
 }
 
-static size_t align(pair *p, cq_context *ctx, size_t *n_beads) {
+static cq_bead *find_path(pair *p, cq_context *ctx, size_t *n_beads) {
   cq_error error = {0};
+  cq_align_plan plan;
   cq_bead *beads;
   join(p);
-  assert_int_equal(cq_align_path(&beads, n_beads, p->sides, NULL, NULL, NULL, ctx, &error), CQ_OK);
+  assert_int_equal(cq_align_plan_make(&plan, p->sides, NULL, ctx, &error), CQ_OK);
+  assert_int_equal(cq_align_path(&beads, n_beads, &plan, p->sides, NULL, ctx, &error), CQ_OK);
+  cq_align_plan_free(&plan);
+  return beads;
+}
+
+static size_t align(pair *p, cq_context *ctx, size_t *n_beads) {
+  cq_bead *beads = find_path(p, ctx, n_beads);
   const size_t found = n_found(beads, *n_beads, p);
   cq_free(beads);
   return found;
@@ -135,34 +143,74 @@ static void test_one_against_many(void **state) {
   close_pair(&p);
 }
 
-static cq_status keep_texts(void *context, cq_align_side sides[2], uint8_t *const wanted[2], cq_error *error) {
-  size_t *n = context;
-  (void)error;
-  for (int side = 0; side < 2; side++)
-    for (size_t i = 0; i < sides[side].n * MAX; i++) {
-      assert_true(!wanted[side][i] || i % MAX > 0); /* sentences are known */
-      assert_true(!wanted[side][i] || i / MAX >= i % MAX);
-      n[side] += wanted[side][i];
-    }
-  return CQ_OK;
-}
-
 /* Only groups that could matter are encoded, and those of the path are among them. */
 static void test_wanted_groups(void **state) {
   cq_random r = cq_random_seeded(6, 0);
   cq_error error = {0};
-  cq_bead *beads;
+  cq_align_plan plan;
   pair p;
-  size_t n, wanted[2] = {0, 0};
+  size_t n_wanted[2] = {0, 0};
   (void)state;
   open_pair(&p, 400);
   for (size_t i = 0; i < 100; i++) put_bead(&p, i % 10 == 3 ? 2 : 1, i % 10 == 6 ? 3 : 1, &r);
   join(&p);
-  assert_int_equal(cq_align_path(&beads, &n, p.sides, NULL, keep_texts, wanted, NULL, &error), CQ_OK);
-  assert_int_equal(n_found(beads, n, &p), p.n_gold);
-  assert_true(wanted[0] >= 10 && wanted[0] < p.sides[0].n * (MAX - 1) / 2);
-  assert_true(wanted[1] >= 10 && wanted[1] < p.sides[1].n * (MAX - 1) / 2);
-  cq_free(beads);
+  assert_int_equal(cq_align_plan_make(&plan, p.sides, NULL, NULL, &error), CQ_OK);
+  for (int side = 0; side < 2; side++)
+    for (size_t i = 0; i < p.sides[side].n * MAX; i++) {
+      const bool wanted = plan.wanted[side][i];
+      assert_true(!wanted || i % MAX > 0); /* sentences are known */
+      assert_true(!wanted || i / MAX >= i % MAX);
+      n_wanted[side] += wanted;
+    }
+  for (size_t g = 0; g < p.n_gold; g++) {
+    const cq_bead *b = &p.gold[g];
+    assert_true(b->n_source == 1 || plan.wanted[0][(b->source + b->n_source - 1) * MAX + b->n_source - 1]);
+    assert_true(b->n_target == 1 || plan.wanted[1][(b->target + b->n_target - 1) * MAX + b->n_target - 1]);
+  }
+  for (int side = 0; side < 2; side++)
+    assert_true(n_wanted[side] >= 10 && n_wanted[side] < p.sides[side].n * (MAX - 1) / 2);
+  cq_align_plan_free(&plan);
+  close_pair(&p);
+}
+
+/* A heading that says a little of what the sentence after it says is joined to it, unless it is a block of its own. */
+static void test_blocks(void **state) {
+  cq_random r = cq_random_seeded(8, 0);
+  static const uint32_t numbers[2][41] = {{0}};
+  uint32_t blocks[41];
+  pair p;
+  size_t n;
+  (void)state;
+  open_pair(&p, 41);
+  for (size_t i = 0; i < 20; i++) put_bead(&p, 1, 1, &r);
+  float heading[DIM];
+  draw(heading, &r);
+  put(&p.sides[0], heading, 10, &r);
+  p.gold[p.n_gold++] = (cq_bead){.source = 20, .n_source = 1, .target = 20};
+  for (size_t i = 0; i < 20; i++) put_bead(&p, 1, 1, &r);
+  float *x = cq_align_group(&p.sides[0], 21, 1);
+  for (size_t j = 0; j < DIM; j++) x[j] += 0.6F * cq_align_group(&p.sides[1], 21, 1)[j];
+  cq_align_unit(x, DIM);
+  for (uint32_t i = 0; i < 41; i++) blocks[i] = (i >= 20) + (i > 20);
+  p.sides[0].blocks = numbers[0], p.sides[1].blocks = numbers[1];
+  assert_int_equal(align(&p, NULL, &n), p.n_gold - 2);
+  p.sides[0].blocks = blocks;
+  assert_int_equal(align(&p, NULL, &n), p.n_gold);
+  close_pair(&p);
+}
+
+/* Where each sentence is a block, one that two say is still theirs. */
+static void test_groups_of_blocks(void **state) {
+  cq_random r = cq_random_seeded(9, 0);
+  uint32_t blocks[80];
+  pair p;
+  size_t n;
+  (void)state;
+  open_pair(&p, 80);
+  for (size_t i = 0; i < 50; i++) put_bead(&p, i % 10 == 3 ? 2 : 1, i % 10 == 6 ? 2 : 1, &r);
+  for (uint32_t i = 0; i < 80; i++) blocks[i] = i;
+  p.sides[0].blocks = p.sides[1].blocks = blocks;
+  assert_int_equal(align(&p, NULL, &n), p.n_gold);
   close_pair(&p);
 }
 
@@ -197,10 +245,8 @@ static void test_names(void **state) {
 
 static void check(cq_align_verdict *v, pair *p) {
   cq_error error = {0};
-  cq_bead *beads;
   size_t n;
-  join(p);
-  assert_int_equal(cq_align_path(&beads, &n, p->sides, NULL, NULL, NULL, NULL, &error), CQ_OK);
+  cq_bead *beads = find_path(p, NULL, &n);
   assert_int_equal(cq_align_check(v, p->sides, beads, n, NULL, &error), CQ_OK);
   cq_free(beads);
 }
@@ -247,8 +293,9 @@ static void test_verdicts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_few_sentences), cmocka_unit_test(test_levels), cmocka_unit_test(test_one_against_many),
-      cmocka_unit_test(test_wanted_groups), cmocka_unit_test(test_names),  cmocka_unit_test(test_verdicts),
+      cmocka_unit_test(test_few_sentences), cmocka_unit_test(test_levels),   cmocka_unit_test(test_one_against_many),
+      cmocka_unit_test(test_wanted_groups), cmocka_unit_test(test_blocks),   cmocka_unit_test(test_groups_of_blocks),
+      cmocka_unit_test(test_names),         cmocka_unit_test(test_verdicts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

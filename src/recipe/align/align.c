@@ -118,68 +118,63 @@ static cq_status make_side(cq_align_side *out, const cq_align_document *d, const
     cq_align_unit(x, dim);
     out->begins[i + 1] = out->begins[i] + (double)text.n + 1;
   }
+  out->blocks = d->blocks;
   if (!status) cq_align_side_join(out);
-  return status;
-}
-
-/* --- groups --- */
-
-/* Groups that could matter are found with means of sentences for all pairs of documents, then encoded together. */
-typedef struct group_texts {
-  cq_slice *items; /* of all pairs of documents so far */
-  size_t n, capacity;
-  const cq_cached_encoder *store; /* that has them; NULL: they are being listed */
-  const cq_align_document *documents[2];
-} group_texts;
-
-static cq_status push_text(group_texts *g, cq_slice text, cq_error *error) {
-  if (!cq_reserve((void **)&g->items, &g->capacity, g->n + 1, sizeof *g->items))
-    return cq_fail_memory(error, "groups of sentences");
-  g->items[g->n++] = text;
-  return CQ_OK;
-}
-
-static cq_status take_groups(void *context, cq_align_side sides[2], uint8_t *const wanted[2], cq_error *error) {
-  group_texts *g = context;
-  cq_status status = CQ_OK;
-  for (int side = 0; side < 2; side++) {
-    const size_t max = sides[side].max_group, dim = sides[side].dim;
-    for (size_t i = 0; !status && i < sides[side].n * max; i++) {
-      const size_t end = i / max + 1, k = i % max + 1;
-      if (!wanted[side][i]) continue;
-      const cq_slice text = cq_align_text(g->documents[side], end - k, k);
-      if (!g->store) {
-        status = push_text(g, text, error);
-      } else {
-        float *group = cq_align_group(&sides[side], end, k);
-        memcpy(group, cq_cached_encoder_vector(g->store, text), dim * sizeof *group);
-        cq_align_unit(group, dim);
-      }
-    }
-  }
   return status;
 }
 
 /* --- a pair of documents --- */
 
-/* The sides of a pair, the weights of their words, and the path through them. */
+/* Its sides, and the weights of their words. */
 typedef struct aligning {
+  const cq_align_document *documents[2];
   cq_align_side sides[2];
   float *weights;
 } aligning;
+
+static cq_status aligning_open(aligning *w, const cq_alignment *a, const cq_aligned *p, const cq_cached_encoder *store,
+                               size_t max_group, cq_error *error) {
+  cq_status status = CQ_OK;
+  *w = (aligning){.weights = NULL};
+  for (int side = 0; !status && side < 2; side++) {
+    w->documents[side] = &a->sides[side].items[p->documents[side]];
+    status = make_side(&w->sides[side], w->documents[side], store, max_group, error);
+  }
+  return status ? status : cq_align_shared_words(&w->weights, w->sides, w->documents, error);
+}
 
 static void aligning_close(aligning *w) {
   cq_free(w->weights);
   cq_align_side_free(&w->sides[0]), cq_align_side_free(&w->sides[1]);
 }
 
-static cq_status find_path(aligning *w, cq_aligned *p, group_texts *groups, const cq_cached_encoder *store,
-                           size_t max_group, cq_context *ctx, cq_error *error) {
-  *w = (aligning){.weights = NULL};
-  cq_status status = make_side(&w->sides[0], groups->documents[0], store, max_group, error);
-  if (!status) status = make_side(&w->sides[1], groups->documents[1], store, max_group, error);
-  if (!status) status = cq_align_shared_words(&w->weights, w->sides, groups->documents, error);
-  return status ? status : cq_align_path(&p->beads, &p->n_beads, w->sides, w->weights, take_groups, groups, ctx, error);
+/* Texts of groups, of all pairs of documents: they are encoded together. */
+typedef struct group_texts {
+  cq_slice *items;
+  size_t n, capacity;
+} group_texts;
+
+/* Adds the texts of the groups that a plan wants, or, from a store that has them, takes their vectors. */
+static cq_status take_groups(aligning *w, const cq_align_plan *plan, group_texts *texts, const cq_cached_encoder *store,
+                             cq_error *error) {
+  for (int side = 0; side < 2; side++) {
+    cq_align_side *s = &w->sides[side];
+    for (size_t i = 0; i < s->n * s->max_group; i++) {
+      const size_t end = i / s->max_group + 1, k = i % s->max_group + 1;
+      if (!plan->wanted[side][i]) continue;
+      const cq_slice text = cq_align_text(w->documents[side], end - k, k);
+      if (store) {
+        float *group = cq_align_group(s, end, k);
+        memcpy(group, cq_cached_encoder_vector(store, text), s->dim * sizeof *group);
+        cq_align_unit(group, s->dim);
+      } else if (cq_reserve((void **)&texts->items, &texts->capacity, texts->n + 1, sizeof *texts->items)) {
+        texts->items[texts->n++] = text;
+      } else {
+        return cq_fail_memory(error, "groups of sentences");
+      }
+    }
+  }
+  return CQ_OK;
 }
 
 static void tell_gaps(const cq_aligned *p, const cq_align_document *const documents[2], const cq_align_options *o) {
@@ -220,15 +215,14 @@ typedef struct totals {
   size_t n_unrelated, n_moved, n_too_short;
 } totals;
 
-static cq_status judge(bool *related, totals *t, const cq_aligned *p, const aligning *w,
-                       const cq_align_document *const documents[2], bool tell, const cq_align_options *o,
-                       cq_context *ctx, cq_error *error) {
+static cq_status judge(bool *related, totals *t, const cq_aligned *p, const aligning *w, bool tell,
+                       const cq_align_options *o, cq_context *ctx, cq_error *error) {
   cq_align_verdict v;
   const cq_status status = cq_align_check(&v, w->sides, p->beads, p->n_beads, ctx, error);
   *related = !v.is_unrelated;
   t->n_unrelated += v.is_unrelated, t->n_moved += v.n_moved > 0, t->n_too_short += v.is_too_short;
-  if (!status && tell) tell_verdict(&v, documents, o);
-  if (!status && tell && *related) tell_gaps(p, documents, o);
+  if (!status && tell) tell_verdict(&v, w->documents, o);
+  if (!status && tell && *related) tell_gaps(p, w->documents, o);
   cq_free(v.moved);
   return status;
 }
@@ -244,33 +238,51 @@ static void tell_totals(const totals *t, size_t n, const cq_alignment *a, bool o
               t->n_unrelated, t->n_moved, t->n_too_short);
 }
 
-/* With texts that have no vectors yet, lists them; with all in the store, aligns, and keeps the related pairs. */
-static cq_status align_pairs(cq_alignment *a, group_texts *groups, const cq_cached_encoder *store,
+static cq_status tell_pair(const cq_align_options *o, const char *what, size_t done, size_t n, cq_error *error) {
+  return n > 1 && o->progress && !o->progress(o->progress_context, what, done, n)
+             ? cq_fail(error, CQ_ERR_STOPPED, "stopped while aligning; the vectors so far are kept")
+             : CQ_OK;
+}
+
+/* Plans each pair's path by the sentences' vectors, and lists the groups that could matter. */
+static cq_status plan_pairs(cq_align_plan *plans, group_texts *texts, const cq_alignment *a,
+                            const cq_cached_encoder *store, const cq_align_options *o, cq_context *ctx,
+                            cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < a->n_pairs; i++) {
+    aligning w;
+    status = aligning_open(&w, a, &a->pairs[i], store, o->max_group, error);
+    if (!status) status = cq_align_plan_make(&plans[i], w.sides, w.weights, ctx, error);
+    if (!status) status = take_groups(&w, &plans[i], texts, NULL, error);
+    if (!status) status = tell_pair(o, "groups", i + 1, a->n_pairs, error);
+    aligning_close(&w);
+  }
+  return status;
+}
+
+/* Aligns, and keeps the related pairs. */
+static cq_status align_pairs(cq_alignment *a, const cq_align_plan *plans, const cq_cached_encoder *store,
                              const cq_align_options *o, cq_context *ctx, cq_error *error) {
-  const bool lists = !groups->store, one_by_one = a->n_pairs <= FEW_PAIRS;
+  const bool one_by_one = a->n_pairs <= FEW_PAIRS;
   cq_status status = CQ_OK;
   totals t = {0};
   size_t n = 0;
   for (size_t i = 0; !status && i < a->n_pairs; i++) {
-    cq_aligned *p = &a->pairs[i];
+    cq_aligned p = a->pairs[i];
     aligning w;
     bool related = false;
-    for (int side = 0; side < 2; side++) groups->documents[side] = &a->sides[side].items[p->documents[side]];
-    status = find_path(&w, p, groups, store, o->max_group, ctx, error);
-    if (!status && !lists) status = judge(&related, &t, p, &w, groups->documents, one_by_one, o, ctx, error);
+    status = aligning_open(&w, a, &p, store, o->max_group, error);
+    if (!status) status = take_groups(&w, &plans[i], NULL, store, error);
+    if (!status) status = cq_align_path(&p.beads, &p.n_beads, &plans[i], w.sides, w.weights, ctx, error);
+    if (!status) status = judge(&related, &t, &p, &w, one_by_one, o, ctx, error);
+    if (!status) status = tell_pair(o, "align", i + 1, a->n_pairs, error);
     if (!status && related)
-      a->pairs[n++] = *p;
+      a->pairs[n++] = p;
     else
-      cq_free(p->beads);
-    if (status || !related) p->beads = NULL;
+      cq_free(p.beads);
     aligning_close(&w);
-    if (!status && a->n_pairs > 1 && o->progress &&
-        !o->progress(o->progress_context, lists ? "groups" : "align", i + 1, a->n_pairs))
-      status = cq_fail(error, CQ_ERR_STOPPED, "stopped while aligning; the vectors so far are kept");
   }
-  if (lists) return status;
   if (!status) tell_totals(&t, n, a, one_by_one, o);
-  for (size_t i = n; i < a->n_pairs; i++) a->pairs[i].beads = NULL; /* kept ones have moved to the front */
   a->n_pairs = n;
   return status;
 }
@@ -278,16 +290,22 @@ static cq_status align_pairs(cq_alignment *a, group_texts *groups, const cq_cach
 /* Encodes the groups that could matter, and aligns. */
 static cq_status align_all(cq_alignment *a, const cq_cached_encoder *sentences, const cq_align_options *o,
                            cq_context *ctx, cq_error *error) {
+  const size_t n = a->n_pairs;
   cq_cached_encoder store = {0};
-  group_texts groups = {.n = 0};
-  cq_status status = align_pairs(a, &groups, sentences, o, ctx, error);
+  group_texts texts = {.n = 0};
+  cq_align_plan *plans = cq_alloc_array_zeroed(n, sizeof *plans);
+  cq_status status = plans || !n ? plan_pairs(plans, &texts, a, sentences, o, ctx, error)
+                                 : cq_fail_memory(error, "plans of alignments");
   if (!status) status = open_encoder(&store, o, error);
-  if (!status) status = encode_texts(&store, groups.items, groups.n, o, ctx, error);
+  if (!status) status = encode_texts(&store, texts.items, texts.n, o, ctx, error);
   cq_cached_encoder_dismiss(&store);
-  groups.store = &store;
-  if (!status) status = align_pairs(a, &groups, &store, o, ctx, error);
+  if (status)
+    a->n_pairs = 0; /* none has beads */
+  else
+    status = align_pairs(a, plans, &store, o, ctx, error);
   cq_cached_encoder_close(&store);
-  cq_free(groups.items);
+  for (size_t i = 0; plans && i < n; i++) cq_align_plan_free(&plans[i]);
+  cq_free(plans), cq_free(texts.items);
   return status;
 }
 

@@ -12,6 +12,7 @@ typedef struct cq_align_document {
   char language[32];
   cq_sentence *sentences;
   uint32_t *numbers; /* from 0: of sentences, or of their lines */
+  uint32_t *blocks;  /* of sentences: paragraphs, headings, items of lists */
   size_t n;
   float *mean; /* [dim], of length 1; NULL until documents are paired by it */
 } cq_align_document;

@@ -12,7 +12,8 @@
  *   length   log2(1 + r), r the ratio of the shorter group to the longer, in proportion to the documents
  *   a, b     sentences of the two groups: one bead of four scores higher than half of it, lower than two of two
  *
- * A sentence without a translation scores 0. Sources: the margin to random groups is Thompson & Koehn's (2019, equation
+ * A group of more than one block (a paragraph, a heading, an item of a list) scores a fifth less for each. A sentence
+ * without a translation scores 0. Sources: the margin to random groups is Thompson & Koehn's (2019, equation
  * 1), the margin to what is beside and the lengths are Liu & Zhu's (2023). The constants were chosen on the development
  * document of Text+Berg (docs/results/mining.md). */
 #ifndef RECIPE_ALIGN_BEADS_H
@@ -31,8 +32,9 @@ typedef struct cq_align_side {
   float *groups;   /* [n, max_group, dim], of length 1: that of sentences i - k to i is groups[i][k], zero if i < k */
   double *begins;  /* [n + 1]: the length of the text before sentence i */
   uint32_t *words; /* those of sentence i: words[word_starts[i]] ... */
-  size_t *word_starts; /* [n + 1]; NULL: none */
-  float *chance;       /* [n, max_group] */
+  size_t *word_starts;    /* [n + 1]; NULL: none */
+  const uint32_t *blocks; /* [n] the number of a sentence's block, borrowed; NULL: none */
+  float *chance;          /* [n, max_group] */
 } cq_align_side;
 
 /* The vector of the group of n sentences that ends before `end`. */

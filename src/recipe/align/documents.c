@@ -8,7 +8,8 @@
 #include <string.h>
 
 static void document_free(cq_align_document *d) {
-  cq_free(d->id), cq_free(d->text), cq_free(d->sentences), cq_free(d->numbers), cq_free(d->mean);
+  cq_free(d->id), cq_free(d->text), cq_free(d->sentences), cq_free(d->numbers);
+  cq_free(d->blocks), cq_free(d->mean);
 }
 
 void cq_align_documents_free(cq_align_documents *documents) {
@@ -48,6 +49,22 @@ static cq_status take_sentences(cq_align_document *d, cq_slice text, cq_sentence
   return CQ_OK;
 }
 
+/* A sentence begins a block after a blank line, or after any line's end in a text whose lines are not wrapped: no sentence
+ * has a line's end within it. */
+static cq_status find_blocks(cq_align_document *d, bool lines, cq_error *error) {
+  bool is_wrapped = lines; /* there, each sentence is on its own line */
+  d->blocks = cq_alloc_array_zeroed(d->n, sizeof *d->blocks);
+  if (d->n && !d->blocks) return cq_fail_memory(error, "blocks of text");
+  for (size_t i = 0; !is_wrapped && i < d->n; i++)
+    is_wrapped = memchr(d->text + d->sentences[i].begin, '\n', d->sentences[i].end - d->sentences[i].begin);
+  for (size_t i = 1; i < d->n; i++) {
+    size_t n_ends = 0;
+    for (size_t at = d->sentences[i - 1].end; at < d->sentences[i].begin; at++) n_ends += d->text[at] == '\n';
+    d->blocks[i] = d->blocks[i - 1] + (n_ends > is_wrapped);
+  }
+  return CQ_OK;
+}
+
 /* Keeps the sentences alone, in place: one blank for several, also between sentences where there is any. */
 static void compact(cq_align_document *d) {
   size_t n = 0, last_end = 0;
@@ -75,7 +92,8 @@ static cq_status take_document(cq_align_document *d, const cq_document *from, co
   if (!d->id || !d->text) return cq_fail_memory(error, "a document");
   if (from->text.n > UINT32_MAX) return cq_fail(error, CQ_ERR_LIMIT, "%s: more than 4 GiB of text", d->id);
   const cq_slice text = {d->text, from->text.n};
-  const cq_status status = o->lines ? take_lines(d, text, error) : take_sentences(d, text, splitter, error);
+  cq_status status = o->lines ? take_lines(d, text, error) : take_sentences(d, text, splitter, error);
+  if (!status) status = find_blocks(d, o->lines, error);
   if (!status) compact(d);
   return status;
 }

@@ -19,16 +19,14 @@ enum { COARSEST = 256, RADIUS = 10, MAX_TYPES = CQ_ALIGN_MAX_GROUP * CQ_ALIGN_MA
 #define LENGTH 0.6
 #define SIZE   0.35
 #define UNEVEN 0.02 /* less for a bead of different numbers of sentences */
+#define BLOCK  0.2  /* less for each end of a block within a group */
 #define ALONE  (-0.015)
 #define SELDOM 2.5 /* standard deviations above random pairs */
 #define NEARLY 0.2 /* a path is nearly as good as the best when it scores that much less */
 
-/* --- the band: for each row i of nodes, 0 to n, those from lo[i] to hi[i] of 0 to m --- */
+/* --- the band --- */
 
-typedef struct band {
-  size_t n, m, *lo, *hi;
-  size_t *at; /* [n + 2]: the first cell of a row */
-} band;
+typedef cq_align_band band;
 
 static void band_free(band *b) {
   cq_free(b->lo), cq_free(b->hi), cq_free(b->at);
@@ -336,6 +334,11 @@ static float cosine_at(const scoring *s, size_t i, size_t a, size_t j, size_t b)
   return a == 1 ? with_source(s, i, j, b) : group_cosine(s, i, a, j, b);
 }
 
+/* Ends of blocks between n sentences before `end`. */
+static uint32_t blocks_within(const cq_align_side *s, size_t end, size_t n) {
+  return s->blocks ? s->blocks[end - 1] - s->blocks[end - n] : 0;
+}
+
 static float score_bead(const scoring *s, size_t i, size_t j, bead_type type) {
   const size_t a = type.a, b = type.b, max = s->x->max_group;
   const float next = (mean_of(with_target(s, i, a, j - b), with_target(s, i, a, j + 1)) +
@@ -347,7 +350,7 @@ static float score_bead(const scoring *s, size_t i, size_t j, bead_type type) {
   const float above = cosine_at(s, i, a, j, b) - CHANCE * chance - NEXT * next + NAMES * shared_weight(s, i, a, j, b);
   return (float)(above * pow(log2(1 + fmin(source, target) / fmax(source, target)), LENGTH) *
                      pow((double)(a + b) / 2, SIZE) -
-                 (a == b ? 0 : UNEVEN));
+                 (a == b ? 0 : UNEVEN) - BLOCK * (blocks_within(s->x, i, a) + blocks_within(s->y, j, b)));
 }
 
 static void score_row(void *context, size_t item, int worker) {
@@ -395,19 +398,6 @@ static void set_types(problem *p, size_t max) {
   p->n_types = 0, p->alone = ALONE;
   for (size_t a = 1; a <= max; a++)
     for (size_t b = 1; b <= max && a + b <= max + 2; b++) p->types[p->n_types++] = (bead_type){(uint8_t)a, (uint8_t)b};
-}
-
-static cq_status encode_wanted(scoring *s, cq_align_side sides[2], cq_align_encode_fn encode, void *context,
-                               cq_context *ctx, cq_error *error) {
-  uint8_t *wanted[2] = {cq_alloc_zeroed(sides[0].n * sides[0].max_group),
-                        cq_alloc_zeroed(sides[1].n * sides[1].max_group)};
-  cq_status status = wanted[0] && wanted[1] ? CQ_OK : cq_fail_memory(error, "the groups of an alignment");
-  if (!status) status = mark_wanted(wanted, s->p, sides[0].max_group, error);
-  if (!status) status = encode(context, sides, wanted, error);
-  if (!status) status = cq_align_set_chance(sides, error);
-  if (!status) score_beads(s, ctx);
-  cq_free(wanted[0]), cq_free(wanted[1]);
-  return status;
 }
 
 /* What users see: 0 for the cosine of chance, 1 for equal vectors. */
@@ -462,30 +452,59 @@ static cq_status read_beads(cq_bead **out, size_t *n, const scoring *s, cq_error
   return status;
 }
 
-cq_status cq_align_path(cq_bead **out, size_t *n, cq_align_side sides[2], const float *word_weights,
-                        cq_align_encode_fn encode, void *context, cq_context *ctx, cq_error *error) {
-  const size_t dim = sides[0].dim, max = sides[0].max_group;
+static void scoring_close(scoring *s) {
+  cq_free(s->singles), cq_free(s->p->scores);
+}
+
+/* Scores the beads within a band. */
+static cq_status scoring_open(scoring *s, problem *p, const cq_align_band *b, cq_align_side sides[2],
+                              const float *word_weights, cq_context *ctx, cq_error *error) {
+  const size_t max = sides[0].max_group;
+  const double length = sides[0].begins[sides[0].n];
+  *p = (problem){.band = *b};
+  *s = (scoring){.x = &sides[0], .y = &sides[1], .p = p, .word_weights = word_weights};
+  s->scale = length > 0 ? sides[1].begins[sides[1].n] / length : 1;
+  set_types(p, max);
+  cq_status status = allocate_scores(p, error);
+  s->singles = cq_alloc_array_zeroed(b->at[b->n + 1], 2 * max * sizeof *s->singles);
+  if (!status && !s->singles) status = cq_fail_memory(error, "the cosines of an alignment");
+  if (!status) status = cq_align_set_chance(sides, error);
+  if (!status) score_beads(s, ctx);
+  return status;
+}
+
+cq_status cq_align_plan_make(cq_align_plan *out, cq_align_side sides[2], const float *word_weights, cq_context *ctx,
+                             cq_error *error) {
   level sentences[2] = {{0}};
-  problem p = {0};
-  scoring s = {.x = &sides[0], .y = &sides[1], .p = &p, .word_weights = word_weights};
-  *out = NULL, *n = 0;
+  problem p;
+  scoring s;
+  *out = (cq_align_plan){.band = {.n = 0}};
   cq_status status = level_of_sentences(&sentences[0], &sides[0], error);
   if (!status) status = level_of_sentences(&sentences[1], &sides[1], error);
-  if (!status) status = find_band(&p.band, sentences, dim, error);
+  if (!status) status = find_band(&out->band, sentences, sides[0].dim, error);
   cq_free(sentences[0].vectors), cq_free(sentences[1].vectors);
-  set_types(&p, max);
-  if (!status) status = allocate_scores(&p, error);
-  if (!status) {
-    const size_t n_cells = p.band.at[p.band.n + 1];
-    s.singles = cq_alloc_array_zeroed(n_cells, 2 * max * sizeof *s.singles);
-    s.scale = sides[0].begins[sides[0].n] > 0 ? sides[1].begins[sides[1].n] / sides[0].begins[sides[0].n] : 1;
-    if (!s.singles) status = cq_fail_memory(error, "the cosines of an alignment");
-  }
-  if (!status) status = cq_align_set_chance(sides, error);
-  if (!status) score_beads(&s, ctx);
-  if (!status && encode) status = encode_wanted(&s, sides, encode, context, ctx, error);
+  for (int side = 0; !status && side < 2; side++)
+    if (!(out->wanted[side] = cq_alloc_zeroed(sides[side].n * sides[side].max_group)))
+      status = cq_fail_memory(error, "the groups of an alignment");
+  if (status) return status;
+  status = scoring_open(&s, &p, &out->band, sides, word_weights, ctx, error);
+  if (!status) status = mark_wanted(out->wanted, &p, sides[0].max_group, error);
+  scoring_close(&s);
+  return status;
+}
+
+void cq_align_plan_free(cq_align_plan *plan) {
+  band_free(&plan->band);
+  cq_free(plan->wanted[0]), cq_free(plan->wanted[1]);
+}
+
+cq_status cq_align_path(cq_bead **out, size_t *n, const cq_align_plan *plan, cq_align_side sides[2],
+                        const float *word_weights, cq_context *ctx, cq_error *error) {
+  problem p;
+  scoring s;
+  *out = NULL, *n = 0;
+  cq_status status = scoring_open(&s, &p, &plan->band, sides, word_weights, ctx, error);
   if (!status) status = read_beads(out, n, &s, error);
-  cq_free(s.singles);
-  problem_free(&p);
+  scoring_close(&s);
   return status;
 }

@@ -9,14 +9,26 @@
 #include "calque/align.h"
 #include "recipe/align/beads.h"
 
-/* Encodes groups of text: those of `wanted[side]` [n * max_group], into sides[side].groups. */
-typedef cq_status (*cq_align_encode_fn)(void *context, cq_align_side sides[2], uint8_t *const wanted[2],
-                                        cq_error *error);
+/* Nodes of the matrix: of row i, 0 to n, those from lo[i] to hi[i] of 0 to m. */
+typedef struct cq_align_band {
+  size_t n, m, *lo, *hi;
+  size_t *at; /* [n + 2]: the first cell of a row */
+} cq_align_band;
+
+/* What is known of a path before the groups' vectors are. */
+typedef struct cq_align_plan {
+  cq_align_band band;
+  uint8_t *wanted[2]; /* [n * max_group] groups of beads on paths nearly as good as the best: worth encoding */
+} cq_align_plan;
 
 /* The sides' groups are those that cq_align_side_join() made. word_weights: of the sides' words; NULL: they have none.
- * encode is called once, for the groups of all beads that could be part of a path nearly as good as the best; NULL:
- * never. *out is released with cq_free(). Errors: CQ_ERR_MEMORY, those of encode. */
-CQ_MUST_USE cq_status cq_align_path(cq_bead **out, size_t *n, cq_align_side sides[2], const float *word_weights,
-                                    cq_align_encode_fn encode, void *context, cq_context *ctx, cq_error *error);
+ * Errors: CQ_ERR_MEMORY. Release with cq_align_plan_free, even after an error. */
+CQ_MUST_USE cq_status cq_align_plan_make(cq_align_plan *out, cq_align_side sides[2], const float *word_weights,
+                                         cq_context *ctx, cq_error *error);
+void cq_align_plan_free(cq_align_plan *plan);
+
+/* The best path, by the groups' vectors. *out is released with cq_free(). Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_align_path(cq_bead **out, size_t *n, const cq_align_plan *plan, cq_align_side sides[2],
+                                    const float *word_weights, cq_context *ctx, cq_error *error);
 
 #endif

@@ -67,13 +67,12 @@ static const cq_option option_rows[] = {
                 "leave out pairs with the same text on both sides (copies); with different digits (numbers); with "
                 "URLs or addresses on one side only, or with little else (links)")},
     CQ_SKIP_BAD_ROW(O, CHANGES),
-    {CQ_FLAG(
-        O, "approximate", approximate, CHANGES,
-        "for tens of millions of sentences: neighbors among FAISS's candidates (IVF), with exact cosines; says how "
-        "many of a sample are the nearest")},
+    {CQ_FLAG(O, "approximate", approximate, CHANGES,
+             "for tens of millions of sentences: neighbors within lists of similar sentences (IVF), with exact "
+             "cosines; says how many pairs of a sample are found")},
     {CQ_SIZE(O, "effort", effort, CHANGES, 0, 0, 1 << 20, "N",
              "with --approximate: lists that are searched for each sentence; more find more and take longer"),
-     .otherwise = "a thirty-second of them"},
+     .otherwise = "as many as 99 % of a sample of pairs need"},
 };
 #undef O
 
@@ -246,37 +245,30 @@ static void tell_small_sides(const cq_mining *m, const cq_mine_options *o) {
             o->k, n, n);
 }
 
-/* A side's vectors in order: those in the cache are gathered. */
-static cq_status vectors_in_order(const float **out, float **room, const cq_embedded *s, cq_error *error) {
-  *out = s->vectors;
-  if (!s->rows) return CQ_OK;
-  *room = cq_alloc_array(s->n, s->dim * sizeof **room);
-  if (!*room) return cq_fail_memory(error, "the vectors of a side");
-  for (size_t i = 0; i < s->n; i++)
-    memcpy(*room + i * s->dim, s->vectors + s->rows[i] * s->dim, s->dim * sizeof **room);
-  *out = *room;
-  return CQ_OK;
-}
-
 static cq_status find_approximately(cq_neighbors *of_source, cq_neighbors *of_target, const cq_mining *m,
                                     const cq_mine_options *o, const char *checkpoint, cq_watched *w, cq_context *ctx,
                                     cq_error *error) {
-  const float *x, *y;
-  float *rooms[2] = {NULL, NULL};
+  const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   char file[PATH_MAX];
-  double recall = 0;
-  const cq_nearest_approximate_options how = {o->k, o->effort, file, cq_watched_tell, w};
-  cq_status status = checkpoint && cq_snprintf(file, sizeof file, "%s.ivf", checkpoint) < (int)sizeof file
+  cq_nearest_approximate_report report;
+  const cq_nearest_approximate_options how = {.k = o->k,
+                                              .effort = o->effort,
+                                              .x_rows = s->rows,
+                                              .y_rows = t->rows,
+                                              .file = file,
+                                              .progress = cq_watched_tell,
+                                              .progress_context = w};
+  cq_status status = checkpoint && cq_snprintf(file, sizeof file, "%s.lists", checkpoint) < (int)sizeof file
                          ? CQ_OK
                          : cq_fail(error, CQ_ERR_IO, "an approximate search needs a cache");
-  if (!status) status = vectors_in_order(&x, &rooms[0], &m->sides[0], error);
-  if (!status) status = vectors_in_order(&y, &rooms[1], &m->sides[1], error);
   if (!status)
-    status = cq_nearest_approximate(of_source, of_target, &recall, x, m->sides[0].n, y, m->sides[1].n, m->sides[0].dim,
-                                    &how, ctx, error);
+    status = cq_nearest_approximate(of_source, of_target, &report, s->vectors, s->n, t->vectors, t->n, s->dim, &how,
+                                    ctx, error);
   if (!status)
-    CQ_NOTIFY(o, "approximate search: of a sample of the source, %.1f %% have their nearest sentence", 100 * recall);
-  cq_free(rooms[0]), cq_free(rooms[1]);
+    CQ_NOTIFY(o,
+              "approximate search: %zu of %zu lists, %.1f %% of all pairs compared; of a sample of pairs that are each "
+              "other's nearest, %.1f %% are found",
+              report.effort, report.n_lists, 100 * report.compared, 100 * report.recall);
   return status;
 }
 
