@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real clients of OpenAI, Ollama, Cohere and text-embeddings-inference against `calque serve`, at their defaults: each
-# checks what it gets. A second server has the table of OpenAI's tokens (--token-ids cl100k) that a client's package
-# brings, if one does.
+# checks what it gets; "replay" sends the requests of programs that are no packages of Python. A second server has the
+# table of OpenAI's tokens (--token-ids cl100k) that a client's package brings, if one does.
 #   bench/clients/run.sh PROGRAM MODEL VENV [CLIENT...]       VENV: outside the repository, made where it is missing
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -35,7 +35,7 @@ fi
 start
 export ANONYMIZED_TELEMETRY=False HF_HUB_DISABLE_TELEMETRY=1 HAYSTACK_TELEMETRY_ENABLED=False LITELLM_LOCAL_MODEL_COST_MAP=True
 status=0
-[ $# -gt 0 ] || set -- curl openai langchain ollama cohere llamaindex haystack litellm chromadb huggingface mcp
+[ $# -gt 0 ] || set -- curl replay openai langchain ollama cohere llamaindex haystack litellm chromadb huggingface mcp
 for client in "$@"; do
   if [ "$client" = curl ]; then
     bash "$here/curl_client.sh" "$url" "$program" "$model" || status=1

@@ -45,18 +45,20 @@ static void answer_embeddings(serve_request *r) {
   serve_answer(r);
 }
 
-static void put_model(cq_builder *b, const serve_model *m) {
-  cq_json_member(b, "{\"id\":", cq_slice_of(m->name));
-  cq_builder_printf(
-      b,
-      ",\"object\":\"model\",\"created\":0,\"owned_by\":\"calque\",\"calque\":{\"dim\":%zu,\"max_tokens\":%zu,"
-      "\"fingerprint\":\"%s\"}}",
-      m->dim, m->max_tokens, m->fingerprint);
+static void put_model(serve_request *r) {
+  const serve_model *m = r->model;
+  cq_json_member(&r->answer, "{\"id\":", cq_slice_of(m->name));
+  /* LM Studio's clients list models of this type, and cut texts to this length. */
+  cq_builder_printf(&r->answer,
+                    ",\"object\":\"model\",\"created\":0,\"owned_by\":\"calque\",\"type\":\"embeddings\","
+                    "\"max_context_length\":%zu,\"calque\":{\"dim\":%zu,\"max_tokens\":%zu,\"fingerprint\":\"%s\"}}",
+                    m->max_tokens ? m->max_tokens : r->shared->limits.max_tokens, m->dim, m->max_tokens,
+                    m->fingerprint);
 }
 
 static void prepare_models(serve_request *r) {
   cq_builder_text(&r->answer, "{\"object\":\"list\",\"data\":[");
-  put_model(&r->answer, r->model);
+  put_model(r);
   cq_builder_text(&r->answer, "]}");
   serve_answer(r);
 }
@@ -66,7 +68,7 @@ static void prepare_model(serve_request *r) {
     serve_fail(r, SERVE_NOT_FOUND, "model", "there is no model '%.200s', only '%s'", r->rest, r->model->name);
     return;
   }
-  put_model(&r->answer, r->model);
+  put_model(r);
   serve_answer(r);
 }
 
@@ -92,5 +94,10 @@ const serve_route serve_openai_routes[] = {
      .summary = "The same as /v1/models"},
     {"GET", "/models/", SERVE_OPENAI, SERVE_INLINE | SERVE_HIDDEN, prepare_model, NULL,
      .summary = "The same as /v1/models/"},
+    /* LM Studio's own paths. */
+    {"POST", "/api/v0/embeddings", SERVE_OPENAI, SERVE_HIDDEN, prepare_embeddings, answer_embeddings,
+     .summary = "The same as /v1/embeddings"},
+    {"GET", "/api/v0/models", SERVE_OPENAI, SERVE_INLINE | SERVE_HIDDEN, prepare_models, NULL,
+     .summary = "The same as /v1/models"},
     {0},
 };

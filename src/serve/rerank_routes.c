@@ -130,5 +130,8 @@ const serve_route serve_rerank_routes[] = {
      .answer_schema = COHERE_ANSWER},
     {"POST", "/v1/rerank", SERVE_COHERE, 0, prepare_rerank, answer_rerank, .summary = SUMMARY, .body = COHERE_BODY,
      .answer_schema = COHERE_ANSWER},
+    /* Dify's, beside Ollama's other paths. */
+    {"POST", "/api/rerank", SERVE_COHERE, SERVE_HIDDEN, prepare_rerank, answer_rerank,
+     .summary = "The same as /v2/rerank"},
     {0},
 };

@@ -267,8 +267,8 @@ static void reranked(void **state) {
   for (size_t i = 0; i < 3; i++) cosines[i] = cq_cosine(q, wanted[i], model->dim);
   cosines[3] = cosines[2];
   const size_t second = cosines[0] > cosines[1] ? 0 : 1, order[] = {2, 3, second, 1 - second};
-  static const char *const paths[] = {"/rerank", "/v1/rerank", "/v2/rerank", "/rerank"};
-  for (size_t p = 0; p < 4; p++) {
+  static const char *const paths[] = {"/rerank", "/v1/rerank", "/v2/rerank", "/rerank", "/api/rerank"};
+  for (size_t p = 0; p < 5; p++) {
     const bool is_cohere = p > 0;
     char sent[300];
     snprintf(sent, sizeof sent,
@@ -374,6 +374,24 @@ static void openai_without_v1(void **state) {
   json_decref(answer_of(404, "GET", "/models/none", ""));
 }
 
+/* LM Studio's clients take models of type embeddings, and the vectors of /v1/embeddings. */
+static void lm_studio(void **state) {
+  (void)state;
+  encode(two, NULL, 0);
+  json_t *a = answer_of(200, "GET", "/api/v0/models", "");
+  const json_t *m = json_array_get(json_object_get(a, "data"), 0);
+  assert_string_equal(text_at(m, "id"), model->name);
+  assert_string_equal(text_at(m, "type"), "embeddings");
+  assert_int_equal(json_integer_value(json_object_get(m, "max_context_length")), model->max_tokens);
+  json_decref(a);
+  a = answer_of(200, "POST", "/api/v0/embeddings", "{\"model\": \"m\", \"input\": [\"A river.\", \"A late garden.\"]}");
+  for (size_t i = 0; i < 2; i++)
+    is_vector(json_object_get(json_array_get(json_object_get(a, "data"), i), "embedding"), wanted[i], model->dim);
+  json_decref(a);
+  json_decref(answer_of(400, "POST", "/api/v0/embeddings", "{\"input\": [[1, 2]]}"));
+  assert_non_null(strstr(message, "check_embedding_ctx_length=False"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ollama),
@@ -384,6 +402,7 @@ int main(void) {
       cmocka_unit_test(decoded),
       cmocka_unit_test(vectors_of_tokens),
       cmocka_unit_test(openai_without_v1),
+      cmocka_unit_test(lm_studio),
   };
   return cmocka_run_group_tests(tests, open_shared, close_shared);
 }
