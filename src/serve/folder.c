@@ -38,8 +38,9 @@ void serve_folder_say(serve_folder *f, const char *text) {
   if (f->model->notice) f->model->notice(NULL, text);
 }
 
-static void say_notice(void *folder, const char *text) {
-  serve_folder_say(folder, text);
+static void say_notice(void *context, const char *text) {
+  serve_folder *f = context;
+  if (!f->is_watched || strncmp(text, "read as ", 8) != 0) serve_folder_say(f, text);
 }
 
 static bool tell_progress(void *context, uint64_t n_read) {
@@ -93,9 +94,8 @@ static void watch_directory(look *l, const char *path) {
 }
 #endif
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t n) { /* FNV-1a */
-  for (const unsigned char *c = bytes; n--; c++) hash = (hash ^ *c) * UINT64_C(0x100000001b3);
-  return hash;
+static uint64_t mix(uint64_t hash, uint64_t x) { /* FNV-1a */
+  return (hash ^ x) * UINT64_C(0x100000001b3);
 }
 
 /* Adds a name, in any order. */
@@ -107,7 +107,9 @@ static void count_name(look *l, const char *path, const struct stat *s, int fail
     numbers[5] = s->st_ctim.tv_sec * INT64_C(1000000000) + s->st_ctim.tv_nsec;
     if (numbers[5] / 1000000 > l->newest_ms) l->newest_ms = numbers[5] / 1000000;
   }
-  const uint64_t hash = mix(mix(UINT64_C(0xcbf29ce484222325), path, strlen(path) + 1), numbers, sizeof numbers);
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (const char *c = path; *c; c++) hash = mix(hash, (unsigned char)*c);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) hash = mix(hash ^ hash >> 29, (uint64_t)numbers[i]);
   l->state += hash ^ hash >> 29;
 }
 
@@ -292,7 +294,7 @@ cq_status serve_folder_watch_open(serve_folder_watch **out, const serve_folder *
   serve_folder_watch *w = calloc(1, sizeof *w);
   if (!w) return cq_fail_memory(error, "a watch");
   w->folder = *folder;
-  w->folder.progress = is_needed, w->folder.context = w;
+  w->folder.progress = is_needed, w->folder.context = w, w->folder.is_watched = true;
   w->n_threads = n_threads, w->inotify = -1, w->indexed = indexed, w->is_stale = true, w->retry_s = RETRY_S;
   w->followed = followed, w->context = context;
   if (pipe(w->stop)) {

@@ -16,6 +16,7 @@ typedef struct serve_folder {
   const serve_model_options *model;
   bool (*progress)(void *context, uint64_t n_read); /* as in cq_index_folder_watch; NULL: none */
   void *context;
+  bool is_watched;  /* so often read that the formats of its files are no news */
   char place[4096]; /* of its index */
   cq_builder said;  /* the notices so far */
 } serve_folder;
