@@ -1,6 +1,6 @@
 // Requests to the server: JSON in and out, one kind of error, and the key where the server wants one.
 
-import { $ } from './dom.js';
+import { $, make } from './dom.js';
 
 export class ApiError extends Error {
   constructor(status, type, message) {
@@ -68,6 +68,27 @@ export async function request(path, { method, json, signal } = {}) {
     if (!response.ok) throw errorOf(response.status, body);
     return JSON.parse(body);
   }
+}
+
+const SHOWN = /^(text\/plain|application\/pdf)\b/;
+
+/* A link to a document's file. With a key the browser itself may not fetch it: then it is fetched here, and shown or
+ * saved as the server says. */
+export function fileLink(id, text) {
+  const path = base + 'api/files/' + encodeURIComponent(id);
+  const link = make('a', { href: path, className: 'file', target: '_blank', rel: 'noreferrer noopener' }, text);
+  link.addEventListener('click', async (event) => {
+    if (key === null) return;
+    event.preventDefault();
+    const response = await fetch(path, { headers: authorization() });
+    if (!response.ok) return;
+    const blob = await response.blob();
+    const opened = make('a', { href: URL.createObjectURL(blob), target: '_blank', rel: 'noopener' });
+    if (!SHOWN.test(blob.type)) opened.download = id.split('/').pop();
+    opened.click();
+    setTimeout(() => URL.revokeObjectURL(opened.href), 60000);
+  });
+  return link;
 }
 
 let asking = null;

@@ -1,6 +1,6 @@
 // The panel with a whole document, its passage marked and scrolled to.
 
-import { request } from './api.js';
+import { fileLink, request } from './api.js';
 import { curlLine, showCurl } from './curl.js';
 import { $, directionOf, make, wantsCalm } from './dom.js';
 import { languageTag } from './languages.js';
@@ -124,7 +124,7 @@ function fill(found, path) {
       make('h2', { id: 'document-title', lang: language ?? '' }, make('bdi', {}, title || id)),
       make('p', { className: 'where' }, languageTag(language),
         // Only addresses of the web become links: others could run something.
-        safe ? make('a', { href: url, rel: 'noreferrer noopener', target: '_blank' }, url) : make('bdi', {}, shown)),
+        safe ? make('a', { href: url, rel: 'noreferrer noopener', target: '_blank' }, url) : make('bdi', {}, shown), ' ', fileLink(id, 'Open the file')),
       make('dl', {}, Object.entries(metadata).map(([name, value]) =>
         make('div', {}, make('dt', {}, name), make('dd', { dir: 'auto' }, typeof value === 'string' ? value : JSON.stringify(value)))))),
     make('div', { className: 'text', dir: 'auto', lang: language ?? '' }, marked(text)),

@@ -1,6 +1,6 @@
 // Search as one types: the request, the list of hits, and moving through it by keyboard.
 
-import { request } from './api.js';
+import { fileLink, request } from './api.js';
 import { curlLine, showCurl } from './curl.js';
 import { $, count, debounce, directionOf, make, plural } from './dom.js';
 import { languageChip, languageTag, tint } from './languages.js';
@@ -229,7 +229,7 @@ function hitItem(hit, i, top) {
     make('div', { className: 'hit-text', dir: directionOf(title) },
       make('h2', {}, link),
       make('p', { className: 'where' }, languageTag(hit.language),
-        make('bdi', {}, hit.url ? hit.url.replace(/^https?:\/\//, '') : hit.id), best && alike),
+        make('bdi', {}, hit.url ? hit.url.replace(/^https?:\/\//, '') : fileLink(hit.id, hit.id)), best && alike),
       !isAlone && make('p', { className: 'snippet', dir: 'auto', lang: hit.language ?? '' }, before, make('mark', {}, best), after)),
     make('div', { className: 'scores', title: `Score ${hit.score.toPrecision(4)}` },
       isHybrid && make('span', { className: 'reason' }, 'found ', FOUND_BY[hit.reason] ?? hit.reason),

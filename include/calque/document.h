@@ -25,6 +25,8 @@
  * - subtitles: SubRip and WebVTT: the cues' text, a line per sentence or more
  * - mediawiki: a dump (pages-articles.xml): a document per article, with its id, title, address and text. Templates,
  *   tables, references and files are dropped; redirects and other namespaces are left out, and a notice counts them
+ * - translations: a document per translated unit of a TMX, XLIFF, gettext (.po, .mo) or Qt (.ts) file: its text is the
+ *   first language's, and the translation is metadata by its language, or `translation`. Files only, not standard input
  *
  * Files may be compressed, also with bzip2, for which there is a plugin. Directories are walked in bytewise order of
  * names, without hidden files; a file with an unknown extension, or none, is one document if its bytes are text. Binary
@@ -76,6 +78,7 @@ typedef enum cq_document_format {
   CQ_DOCUMENTS_PDF,
   CQ_DOCUMENTS_SUBTITLES,
   CQ_DOCUMENTS_MEDIAWIKI,
+  CQ_DOCUMENTS_TRANSLATIONS,
 } cq_document_format;
 
 typedef struct cq_documents_options {
@@ -100,6 +103,7 @@ typedef struct cq_documents_options {
   bool file_ids;
   /** A text file is one document with all of its bytes, also if it is given by its path or has no known extension */
   bool whole;
+  bool base_names; /**< a file given by its path is named by its last component */
 } cq_documents_options;
 CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, documents) /**< group "documents" */
 

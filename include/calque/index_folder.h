@@ -1,4 +1,4 @@
-/** @file The index of a folder of documents, which follows the folder's files: it is made, updated, or made again if it
+/** @file The index of a folder of documents, or of one file of them, which follows the folder's files: it is made, updated, or made again if it
  * is damaged or of another model.
  *
  *      char place[4096];
@@ -35,11 +35,11 @@ typedef struct cq_index_folder_watch {
   void *context;
 } cq_index_folder_watch;
 
-/** Whether the path is a directory that is no index. */
+/** Whether the path is a file, or a directory that is no index. */
 CQ_API bool cq_index_is_folder(const char *path);
 
 /** Makes or updates the folder's index, and writes its path to out [size]: FOLDER/.calque, or a directory in the cache
- * if the folder is read-only. While another process changes it, the index stays as it is, or is waited for if there is
+ * if the folder is read-only or a file. While another process changes it, the index stays as it is, or is waited for if there is
  * none. encoding: of the documents, or NULL. options: model (NULL: the index's, or the default), precision, compose and
  * notice. watch may be NULL. @errors Those of reading, adding and opening; CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_index_folder(char *out, size_t size, const char *folder, const char *encoding,

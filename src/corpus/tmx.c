@@ -90,7 +90,8 @@ static int column_of(tmx *t, const char *language) {
     return -1;
   }
   if (is_open) {
-    t->languages[number] = t->seen.items[number].data, t->base.n_languages = number + 1;
+    t->languages[number] = t->seen.items[number].data;
+    if (t->base.n_languages <= number) t->base.n_languages = number + 1;
     return t->is_there[number] ? -1 : (int)number;
   }
   int found = -1;

@@ -18,9 +18,9 @@
 
 enum { MAX_ENDINGS_TOLD = 8, MAX_SKIPS_TOLD = 5, LANGUAGE_BYTES = 1 << 16 }; /* of a text that identify it */
 
-static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",       "jsonl",     "json",
-                                      "text", "markdown", "html", "trec",      "parquet",   "docx",
-                                      "odt",  "epub",     "pdf",  "subtitles", "mediawiki", NULL};
+static const char *const formats[] = {"auto",     "lines",     "tsv",       "csv",          "jsonl", "json", "text",
+                                      "markdown", "html",      "trec",      "parquet",      "docx",  "odt",  "epub",
+                                      "pdf",      "subtitles", "mediawiki", "translations", NULL};
 
 #define O cq_documents_options
 static const cq_option option_rows[] = {
@@ -28,7 +28,9 @@ static const cq_option option_rows[] = {
         O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
         "format of the files; auto: by name, else by the first bytes; lines: one document per line; tsv, csv: "
         "one per row, columns named by the first; jsonl, json: an object; text, markdown, html, docx, odt, epub, pdf, "
-        "subtitles: the file; trec: <DOC>; parquet: a row; mediawiki: an article of a dump")},
+        "subtitles: the file; trec: <DOC>; parquet: a row; mediawiki: an article of a dump; translations: a unit of a "
+        "TMX, "
+        "XLIFF, gettext or Qt file")},
     {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "encoding of the files: windows-1252, Shift_JIS, UTF-16, ..."),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
@@ -54,11 +56,12 @@ static cq_status check_documents(const void *options, cq_error *error) {
 }
 #undef O
 
-const cq_option_group cq_group_documents = {
-    .name = "documents",
-    CQ_ROWS(cq_documents_options, option_rows),
-    .check = check_documents,
-    CQ_FIELDS(CQ_CALLBACK(cq_documents_options, notice), CQ_FIELD(cq_documents_options, whole))};
+const cq_option_group cq_group_documents = {.name = "documents",
+                                            CQ_ROWS(cq_documents_options, option_rows),
+                                            .check = check_documents,
+                                            CQ_FIELDS(CQ_CALLBACK(cq_documents_options, notice),
+                                                      CQ_FIELD(cq_documents_options, whole),
+                                                      CQ_FIELD(cq_documents_options, base_names))};
 
 /* In the order of cq_document_format. */
 static const cq_document_type *const types[] = {
@@ -79,6 +82,7 @@ static const cq_document_type *const types[] = {
     &cq_document_type_pdf,
     &cq_document_type_subtitles,
     &cq_document_type_mediawiki,
+    &cq_document_type_translations,
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
@@ -240,6 +244,10 @@ static const cq_document_type *type_of_bytes(cq_slice bytes) {
   if (after) bytes = cq_slice_trimmed((cq_slice){after + 1, bytes.n - (size_t)(after + 1 - bytes.data)});
   if (begins_like(bytes, "<doc>") || begins_like(bytes, "<doc ")) return &cq_document_type_trec;
   if (begins_like(bytes, "<!doctype html") || begins_like(bytes, "<html")) return &cq_document_type_html;
+  for (int i = 0; i < 6; i++) {
+    static const char *const begins[] = {"<tmx", "<!doctype tmx", "<xliff", "<!doctype xliff", "<TS ", "<!DOCTYPE TS"};
+    if (begins_like(bytes, begins[i])) return &cq_document_type_translations;
+  }
   if (begins_like(bytes, "<mediawiki")) return &cq_document_type_mediawiki;
   if (is_subtitles(bytes)) return &cq_document_type_subtitles;
   if (is_xml || begins_like(bytes, "{\\rtf")) return NULL;
@@ -318,7 +326,8 @@ static cq_status choose_type(const cq_document_type **type, cq_documents *d, con
   if (*type || file->is_inside) return CQ_OK;
   return cq_fail_file(error, CQ_ERR_FORMAT, cq_input_path(input),
                       "is in no format of documents that calque reads: JSON lines, JSON, CSV, TSV, text, Markdown, "
-                      "HTML, DOCX, ODT, EPUB, PDF, subtitles, MediaWiki, TREC or Parquet (the format lines takes any "
+                      "HTML, DOCX, ODT, EPUB, PDF, subtitles, MediaWiki, TREC, Parquet, TMX, XLIFF, gettext or Qt (the "
+                      "format lines takes any "
                       "text)");
 }
 
@@ -454,7 +463,11 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
  * becomes %23, so that no two documents have the same id. */
 static cq_status name_documents(cq_documents *d, const cq_walked *file, cq_error *error) {
   char ending[16];
-  d->name = !strcmp(file->path, "-") ? "<stdin>" : d->o.relative && file->is_inside ? file->name : file->path;
+  const char *slash = d->o.base_names && !file->is_inside ? strrchr(file->path, '/') : NULL;
+  d->name = !strcmp(file->path, "-")           ? "<stdin>"
+            : slash                            ? slash + 1
+            : d->o.relative && file->is_inside ? file->name
+                                               : file->path;
   if (!d->o.file_ids || !strpbrk(d->name, "#%")) return CQ_OK;
   cq_builder_clear(&d->marked);
   for (const char *c = d->name; *c && !d->marked.failed; c++) {

@@ -91,7 +91,8 @@ typedef struct cq_document_type {
 extern const cq_document_type cq_document_type_lines, cq_document_type_tsv, cq_document_type_csv,
     cq_document_type_jsonl, cq_document_type_json, cq_document_type_text, cq_document_type_markdown,
     cq_document_type_html, cq_document_type_trec, cq_document_type_parquet, cq_document_type_docx, cq_document_type_odt,
-    cq_document_type_epub, cq_document_type_pdf, cq_document_type_subtitles, cq_document_type_mediawiki;
+    cq_document_type_epub, cq_document_type_pdf, cq_document_type_subtitles, cq_document_type_mediawiki,
+    cq_document_type_translations;
 
 /* Takes a JSON object's members: roles, and the others as metadata. has_text: the text is one of them; otherwise it
  * comes from elsewhere. */

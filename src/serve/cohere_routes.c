@@ -1,4 +1,4 @@
-/* Cohere's interface to vectors: /v1/embed and /v2/embed. Unknown fields are ignored. "input_type" chooses the model's
+/* Cohere's interface to vectors: /v1/embed and /v2/embed, whose "inputs" may have parts. Unknown fields are ignored. "input_type" chooses the model's
  * prompt for queries or documents.
  *
  *   float, base64    length 1
@@ -41,19 +41,65 @@ static bool is_first_version(const serve_request *r) {
   return !strncmp(r->route->path, "/v1", 3);
 }
 
+/* The text of an input's parts, a line each: [{"type": "text", "text": "A river."}]. */
+static bool put_input(cq_builder *b, serve_request *r, const json_t *input, size_t i) {
+  const json_t *parts = json_object_get(input, "content"), *part;
+  size_t k;
+  if (!json_array_size(parts))
+    return serve_fail(r, SERVE_INVALID, "inputs", "'inputs[%zu].content' is not a list of parts", i);
+  json_array_foreach((json_t *)(size_t)parts, k, part) {
+    const char *type = json_string_value(json_object_get(part, "type"));
+    const json_t *text = json_object_get(part, "text");
+    if (type && (!strcmp(type, "image_url") || !strcmp(type, "image")))
+      return serve_fail(r, SERVE_UNSUPPORTED, "inputs",
+                        "'inputs[%zu].content[%zu]' is an image: only text has vectors here", i, k);
+    if (!type || strcmp(type, "text") != 0 || !json_is_string(text))
+      return serve_fail(r, SERVE_INVALID, "inputs",
+                        "'inputs[%zu].content[%zu]' is not of type 'text' with a string 'text'", i, k);
+    if (k) cq_builder_char(b, '\n');
+    cq_builder_bytes(b, json_string_value(text), json_string_length(text));
+  }
+  return true;
+}
+
+/* v2's "inputs" as a list of strings; NULL: the request has failed. */
+static json_t *texts_of_inputs(serve_request *r, const json_t *inputs) {
+  json_t *texts = json_is_array(inputs) ? json_array() : NULL;
+  const json_t *input;
+  size_t i;
+  if (!texts) serve_fail(r, SERVE_INVALID, "inputs", "'inputs' is not a list of objects with 'content'");
+  json_array_foreach((json_t *)(size_t)inputs, i, input) {
+    cq_builder b = {0};
+    if (!r->code && put_input(&b, r, input, i) &&
+        (b.failed || json_array_append_new(texts, json_stringn(cq_built(&b).data, b.n))))
+      serve_fail_memory(r);
+    cq_builder_free(&b);
+  }
+  if (!r->code) return texts;
+  json_decref(texts);
+  return NULL;
+}
+
 static void prepare_embed(serve_request *r) {
   serve_input_options o = {0};
   serve_embedding *e;
   json_t *body = serve_begin_embedding(&e, &o, r, "output_dimension"), *texts = json_object_get(body, "texts");
-  if (body && json_object_get(body, "images"))
+  const json_t *inputs = is_first_version(r) ? NULL : json_object_get(body, "inputs");
+  const bool has_inputs = inputs && !json_is_null(inputs);
+  if (body && has_inputs && texts && !json_is_null(texts))
+    serve_fail(r, SERVE_INVALID, "inputs", "'texts' and 'inputs' are both given");
+  else if (has_inputs)
+    texts = texts_of_inputs(r, inputs);
+  if (body && !r->code && json_object_get(body, "images"))
     serve_fail(r, SERVE_UNSUPPORTED, "images", "'images' have no vectors here: send 'texts'");
-  else if (body && !json_is_array(texts))
+  else if (body && !r->code && !json_is_array(texts))
     serve_fail(r, SERVE_INVALID, "texts", texts ? "'texts' is not a list of strings" : "'texts' is missing");
-  else if (body && serve_take_inputs(r, texts, "texts", &o)) {
+  else if (body && !r->code && serve_take_inputs(r, texts, has_inputs ? "inputs" : "texts", &o)) {
     e->format = is_first_version(r) ? PLAIN : 1 << FLOAT;
     e->texts = json_incref(texts);
     (void)get_types(&e->format, r, body);
   }
+  if (has_inputs && texts != json_object_get(body, "texts")) json_decref(texts);
   json_decref(body);
 }
 
@@ -125,8 +171,8 @@ static void answer_embed(serve_request *r) {
   serve_answer(r);
 }
 
-#define BODY                                                                                                           \
-  "{\"texts\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"model\":{\"type\":\"string\"},\"input_type\":{"   \
+#define FIELDS                                                                                                         \
+  "\"texts\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"model\":{\"type\":\"string\"},\"input_type\":{"    \
   "\"type\":\"string\"},\"embedding_types\":{\"type\":\"array\",\"items\":{\"enum\":[\"float\",\"int8\",\"uint8\","    \
   "\"binary\",\"ubinary\",\"base64\"]}},\"output_dimension\":{\"type\":\"integer\"}," SERVE_TEXT_FIELDS "}"
 #define ANSWER                                                                                                         \
@@ -134,8 +180,11 @@ static void answer_embed(serve_request *r) {
 
 const serve_route serve_cohere_routes[] = {
     {"POST", "/v2/embed", SERVE_COHERE, 0, prepare_embed, answer_embed,
-     .summary = "Vectors of texts by type, as Cohere gives them", .body = BODY, .answer_schema = ANSWER},
+     .summary = "Vectors of texts by type, as Cohere gives them; of texts, or of inputs whose content is text",
+     .body = "{\"inputs\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"content\":{\"type\":"
+             "\"array\"}}}}," FIELDS,
+     .answer_schema = ANSWER},
     {"POST", "/v1/embed", SERVE_COHERE, 0, prepare_embed, answer_embed,
-     .summary = "The same; without embedding_types, a list of vectors", .body = BODY, .answer_schema = ANSWER},
+     .summary = "The same; without embedding_types, a list of vectors", .body = "{" FIELDS, .answer_schema = ANSWER},
     {0},
 };

@@ -391,6 +391,9 @@ static enum MHD_Result send_answer(exchange *x) {
   if (!response) return MHD_NO;
   if (n) add_header(response, "Content-Type", r->content_type ? r->content_type : "application/json");
   if (*x->allow) add_header(response, "Allow", x->allow);
+  if (r->disposition) add_header(response, "Content-Disposition", r->disposition);
+  if (r->disposition && strcmp(r->content_type, "application/pdf") != 0) /* viewers of PDF need what this forbids */
+    add_header(response, "Content-Security-Policy", "default-src 'none'; sandbox");
   if (r->content_encoding) add_header(response, "Content-Encoding", r->content_encoding);
   add_header(response, "X-Content-Type-Options", "nosniff");
   add_header(response, "Referrer-Policy", "no-referrer");

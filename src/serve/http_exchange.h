@@ -4,6 +4,7 @@
 #define SERVE_HTTP_EXCHANGE_H
 
 #include "serve/access.h"
+#include "serve/folder.h"
 #include "serve/jobs.h"
 #include "serve/log.h"
 #include "serve/server.h"
@@ -31,6 +32,7 @@ struct serve_server {
   serve_shared shared;
   serve_access access;
   serve_jobs *jobs;
+  serve_folder_watch *watch;
   serve_log *log;
   struct MHD_Daemon *daemon;
   struct serve_acceptor *acceptor;

@@ -8,10 +8,10 @@
  * input, the calls that wait are answered. */
 #include "serve/mcp.h"
 
+#include "serve/folder.h"
 #include "serve/mcp_tools.h"
 
 #include "base/error.h"
-#include "calque/index_folder.h"
 #include "calque/version.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_CALLS = 256, MAX_TEXTS = 100, PROGRESS_MS = 1000, MAX_SAID = 1 << 16 };
+enum { MAX_CALLS = 256, MAX_TEXTS = 100, PROGRESS_MS = 1000 };
 
 /* Protocol versions, the newest first. 2025-03-26 alone has batches, which no client sends: it gets the one before. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2024-11-05"};
@@ -43,9 +43,8 @@ typedef struct session {
   /* the worker's */
   serve_shared shared;
   serve_model *model; /* NULL: not open yet */
-  char place[4096];   /* of the folder's index */
+  serve_folder folder;
   uint64_t followed_us, told_ms, n_told;
-  cq_builder said; /* the notices so far */
   /* both threads' */
   pthread_mutex_t mutex, writing;
   pthread_cond_t changed;
@@ -110,14 +109,6 @@ static void fail(session *s, const json_t *id, int code, const char *format, ...
 
 /* ---- the worker: what the tools see ---- */
 
-/* A folder's notices come with each look at it: each is passed on once. */
-static void say(void *context, const char *text) {
-  session *s = context;
-  if (strstr(cq_built(&s->said).data, text)) return;
-  if (s->said.n < MAX_SAID) cq_builder_text(&s->said, text), cq_builder_char(&s->said, '\n');
-  if (s->options->model.notice) s->options->model.notice(NULL, text);
-}
-
 /* False: nobody waits for the index any more. */
 static bool tell_progress(void *context, uint64_t n_read) {
   session *s = context;
@@ -136,16 +127,6 @@ static bool tell_progress(void *context, uint64_t n_read) {
   return is_needed;
 }
 
-static void tell_changes(void *context, const cq_index *index, const cq_index_changes *changes) {
-  const session *s = context;
-  char text[160];
-  if (!changes || !(changes->read.n_added || changes->read.n_removed) || !s->options->model.notice) return;
-  snprintf(text, sizeof text, "documents of the folder added or changed: %llu, removed: %llu, the index has %zu",
-           (unsigned long long)changes->read.n_added, (unsigned long long)changes->read.n_removed,
-           cq_index_size(index));
-  s->options->model.notice(NULL, text);
-}
-
 /* Brings the index up to date with its folder, and opens it. */
 static cq_status follow(session *s, cq_error *error) {
   const serve_mcp_options *o = s->options;
@@ -153,14 +134,9 @@ static cq_status follow(session *s, cq_error *error) {
   serve_model *model;
   s->followed_us = cq_now_us();
   if (o->folder) {
-    cq_index_options making = cq_index_default_options();
-    making.model = o->model.model, making.precision = o->model.precision, making.compose = o->model.compose;
-    making.notice = say, making.notice_context = s;
-    const cq_index_folder_watch watch = {tell_progress, tell_changes, s};
-    const cq_status status =
-        cq_index_folder(s->place, sizeof s->place, o->folder, o->encoding, &making, &watch, s->shared.ctx, error);
+    const cq_status status = serve_folder_follow(&s->folder, s->shared.ctx, error);
     if (status) return status;
-    opening.index = s->place;
+    opening.index = s->folder.place;
   }
   if (s->model && (!s->model->index || !cq_index_refresh(s->model->index, NULL, NULL))) return CQ_OK;
   const cq_status status = serve_model_open(&model, &opening, error);
@@ -241,7 +217,7 @@ static void *work(void *context) {
   cq_error error = {0};
   if (s->options->folder && follow(s, &error)) {
     s->followed_us = 0;
-    if (error.status != CQ_ERR_STOPPED) say(s, error.message);
+    if (error.status != CQ_ERR_STOPPED) serve_folder_say(&s->folder, error.message);
   }
   for (call *c; (c = next_call(s)); free_call(c)) run_call(s, c);
   return NULL;
@@ -414,6 +390,11 @@ static void read_messages(session *s) {
 cq_status serve_mcp(const serve_mcp_options *options, cq_context *ctx, cq_error *error) {
   session s = {.options = options, .has_index = options->folder || options->model.index};
   pthread_t worker;
+  s.folder = (serve_folder){.path = options->folder,
+                            .encoding = options->encoding,
+                            .model = &options->model,
+                            .progress = tell_progress,
+                            .context = &s};
   s.shared.ctx = ctx, s.shared.routes = serve_all_routes;
   s.shared.limits =
       (serve_limits){.max_body = options->max_line, .max_tokens = options->max_tokens, .max_texts = MAX_TEXTS};
@@ -434,7 +415,7 @@ cq_status serve_mcp(const serve_mcp_options *options, cq_context *ctx, cq_error 
   for (call *c = s.first, *next; c; c = next) next = c->next, free_call(c);
   pthread_cond_destroy(&s.changed);
   pthread_mutex_destroy(&s.mutex), pthread_mutex_destroy(&s.writing);
-  cq_builder_free(&s.said);
+  cq_builder_free(&s.folder.said);
   serve_model_leave(s.model);
   return status;
 }

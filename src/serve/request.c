@@ -21,6 +21,7 @@ void serve_request_clear(serve_request *r) {
   serve_request_keep_answer(r);
   serve_model_leave(r->model);
   cq_builder_free(&r->answer);
+  free(r->disposition);
 }
 
 /* ---- answers ---- */
@@ -60,7 +61,8 @@ bool serve_fail(serve_request *r, serve_mistake mistake, const char *param, cons
   cq_builder *b = &r->answer;
   cq_builder_free(b);
   r->code = style >= SERVE_OPENAI ? mistakes[mistake].openai_code : mistakes[mistake].code;
-  r->content_type = NULL, r->constant = NULL;
+  free(r->disposition);
+  r->content_type = NULL, r->constant = NULL, r->disposition = NULL;
   cq_builder_text(b, is_openai ? "{\"error\":{\"message\":" : style == SERVE_COHERE ? "{\"message\":" : "{\"error\":");
   cq_json_text(b, message, strlen(message));
   if (is_openai) {

@@ -40,6 +40,7 @@ typedef struct serve_shared {
   serve_queue *queue; /* NULL: works are not submitted (a fuzz target) */
   serve_metrics *metrics;
   bool writable;
+  const char *folder;          /* that the index is of; NULL: none */
   serve_token_kind token_kind; /* what OpenAI's routes take token ids for */
   serve_token_table tokens;
   atomic_uint_fast64_t healthy_ms; /* when a health check last succeeded; 0: never */
@@ -65,6 +66,7 @@ struct serve_request {
   const void *constant; /* instead of answer: bytes that stay */
   size_t n_constant;
   const char *content_type;     /* NULL: JSON */
+  char *disposition;            /* of a document's file, whose content is not the page's; NULL: another answer */
   const char *etag;             /* of a file of the page */
   const char *content_encoding; /* NULL: as it is */
   unsigned retry_after_s;       /* 0: no such header */

@@ -31,7 +31,7 @@ struct serve_route {
 enum { SERVE_MAX_ROUTES = 80, SERVE_ALLOW = 64 /* bytes of a list of methods */ };
 
 extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_ollama_routes[], serve_cohere_routes[],
-    serve_rerank_routes[], serve_api_routes[], serve_search_routes[], serve_document_routes[],
+    serve_rerank_routes[], serve_api_routes[], serve_search_routes[], serve_document_routes[], serve_file_routes[],
     serve_page_routes[]; /* each ends with a row without a method */
 
 /* A server's tables in search order, NULL-terminated. */

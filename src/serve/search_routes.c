@@ -85,7 +85,7 @@ static void answer_search(serve_request *r) {
   size_t n;
   o.snippet = CQ_SNIPPET_WORDS;
   o.query_vectors = r->work ? r->work->vectors : NULL;
-  if (cq_index_refresh(r->model->index, NULL, &error) || cq_options_get(&mode, a->options, "ranking", 0, &error)) {
+  if (serve_model_refresh(r->model, &error) || cq_options_get(&mode, a->options, "ranking", 0, &error)) {
     serve_fail_error(r, &error);
     return;
   }
@@ -159,7 +159,7 @@ static void prepare_info(serve_request *r) {
   cq_error error = {0};
   size_t n = 0;
   cq_index *index = r->model->index;
-  if (index && (cq_index_refresh(index, NULL, &error) || cq_index_languages(&languages, &n, index, &error))) {
+  if (index && (serve_model_refresh(r->model, &error) || cq_index_languages(&languages, &n, index, &error))) {
     serve_fail_error(r, &error);
     return;
   }
@@ -234,8 +234,7 @@ static void prepare_index_map(serve_request *r) {
   if (!serve_has_index(r, false)) return;
   if (given && (!*given || *end || wanted < 1 || wanted > MAX_POINTS)) {
     serve_fail(r, SERVE_INVALID, "n", "'n' is '%.50s', expected 1 to %d", given, MAX_POINTS);
-  } else if (cq_index_refresh(r->model->index, NULL, &error) ||
-             serve_plane_of_index(&plane, r->model, r->shared->ctx, &error) ||
+  } else if (serve_model_refresh(r->model, &error) || serve_plane_of_index(&plane, r->model, r->shared->ctx, &error) ||
              cq_index_sample(&hits, &vectors, r->model->index, (size_t)wanted, &error)) {
     serve_fail_error(r, &error);
   } else {

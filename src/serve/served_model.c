@@ -47,7 +47,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
     cq_index_options o = cq_index_default_options();
     o.model = options->model, o.precision = options->precision, o.writing = options->writable;
     o.notice = options->notice, o.compose = options->compose;
-    m->is_shared = cq_index_is_address(options->index);
+    m->is_shared = cq_index_is_address(options->index), m->is_of_folder = options->is_of_folder;
     status = find_directory(m->directory, options->index, error);
     if (!status) status = cq_index_open(&m->index, options->index, &o, error);
     if (!status && !name) name = cq_index_model(m->index);
@@ -80,6 +80,14 @@ cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_mo
   if (memcmp(directory, old->directory, sizeof directory) != 0) return serve_model_open(out, options, error);
   *out = serve_model_use(old);
   return CQ_OK;
+}
+
+cq_status serve_model_refresh(serve_model *model, cq_error *error) {
+  cq_error own = {0};
+  const cq_status status = cq_index_refresh(model->index, NULL, &own);
+  if (!status || model->is_of_folder) return CQ_OK;
+  *error = own;
+  return status;
 }
 
 serve_model *serve_model_use(serve_model *model) {

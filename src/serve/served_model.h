@@ -14,6 +14,7 @@ typedef struct serve_model {
   cq_encoder *own;           /* NULL: it is the index's */
   cq_index *index;           /* NULL: none */
   bool is_shared;            /* the index is in a database, so others may change it */
+  bool is_of_folder;         /* the index is that of a folder, which is followed */
   uint64_t directory[2];     /* device and inode of the index's; 0 in a database */
   char *name;                /* as clients call it: the last component of the path */
   char fingerprint[33];
@@ -32,6 +33,7 @@ typedef struct serve_model_options {
   const char *task;  /* the task of a model without an index, as in cq_encoder_options; NULL: the model's default */
   cq_precision precision;
   bool writable, compose; /* as in cq_encoder_options */
+  bool is_of_folder;
   cq_notice_fn notice;
 } serve_model_options;
 
@@ -42,6 +44,8 @@ CQ_MUST_USE cq_status serve_model_open(serve_model **out, const serve_model_opti
  * CQ_ERR_IO if the index no longer exists. */
 CQ_MUST_USE cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_model_options *options,
                                          cq_error *error);
+/* cq_index_refresh(); the index of a folder that has gone, or is being replaced, stays as it is. */
+CQ_MUST_USE cq_status serve_model_refresh(serve_model *model, cq_error *error);
 serve_model *serve_model_use(serve_model *model); /* one user more */
 void serve_model_leave(serve_model *model);       /* the last one frees it; NULL is legal */
 

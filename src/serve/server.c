@@ -159,6 +159,24 @@ static cq_status start_daemon(serve_server *s, cq_error *error) {
   return serve_acceptor_open(&s->acceptor, s->fd, &(serve_acceptor_hooks){has_room, take_connection, s}, error);
 }
 
+/* The folder's index has changed. Requests see that by themselves, unless another index is in its place. */
+static void take_folder(void *context) {
+  serve_server *s = context;
+  pthread_mutex_lock(&s->mutex);
+  serve_model *model = serve_model_use(s->model);
+  pthread_mutex_unlock(&s->mutex);
+  if (cq_index_refresh(model->index, NULL, NULL)) serve_ask(s, SERVE_RELOAD);
+  serve_model_leave(model);
+}
+
+static cq_status watch_folder(serve_server *s, size_t n_threads, cq_error *error) {
+  const serve_options *o = &s->options;
+  const serve_folder folder = {.path = o->folder, .encoding = o->encoding, .model = &s->options.model};
+  if (!o->folder) return CQ_OK;
+  return serve_folder_watch_open(&s->watch, &folder, o->folder_state, n_threads > 1 ? (int)n_threads / 2 : 1,
+                                 take_folder, s, error);
+}
+
 static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
   const serve_options *o = &s->options;
   cq_status status = serve_access_open(&s->access, o->key_file, o->key, error);
@@ -193,13 +211,15 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
   serve_listen_address(s->address, sizeof s->address, s->fd);
   cq_directory_writer uploads; /* what a killed server left is removed */
   if (!cq_directory_writer_temporary(&uploads, "calque-upload", NULL)) cq_directory_writer_abort(&uploads);
-  return start_daemon(s, error);
+  status = start_daemon(s, error);
+  return status ? status : watch_folder(s, n_threads, error);
 }
 
 cq_status serve_open(serve_server **out, const serve_options *options, cq_context *ctx, cq_error *error) {
   serve_server *s = calloc(1, sizeof *s);
   if (!s) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");
   s->options = *options;
+  s->options.model.is_of_folder = options->folder;
   if (!options->max_body_bytes) s->options.max_body_bytes = (size_t)512 << 20;
   if (!options->max_answer_bytes) s->options.max_answer_bytes = (size_t)256 << 20;
   if (s->options.max_body_bytes < options->max_body) s->options.max_body_bytes = options->max_body;
@@ -210,7 +230,7 @@ cq_status serve_open(serve_server **out, const serve_options *options, cq_contex
                                     .max_texts = SERVE_MAX_TEXTS,
                                     .queue_tokens = options->queue_tokens,
                                     .deadline_ms = options->deadline_ms};
-  s->shared.writable = options->model.writable;
+  s->shared.writable = options->model.writable, s->shared.folder = options->folder;
   s->shared.token_kind = (serve_token_kind)options->token_kind;
   pthread_mutex_init(&s->mutex, NULL);
   pthread_cond_init(&s->changed, NULL);
@@ -228,6 +248,7 @@ const char *serve_address(const serve_server *s) {
 
 void serve_close(serve_server *s) {
   if (!s) return;
+  serve_folder_watch_close(s->watch);
   serve_acceptor_close(s->acceptor);
   if (s->daemon) MHD_stop_daemon(s->daemon);
   if (s->fd >= 0) close(s->fd);

@@ -22,6 +22,9 @@ struct serve_route;
 typedef struct serve_options {
   const struct serve_route *const *routes; /* tables, NULL-terminated: serve_all_routes */
   serve_model_options model;
+  const char *folder; /* whose index model.index is, which is to follow it; NULL: none */
+  const char *encoding;
+  uint64_t folder_state; /* that the index has: serve_folder_state() */
   const char *host;
   int port;                /* 0: any that is free */
   const char *key_file;    /* NULL: none */

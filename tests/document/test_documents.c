@@ -64,6 +64,57 @@ static void separators_and_line_ends_are_detected(void **state) {
         NULL);
 }
 
+static void translations_are_units(void **state) {
+  (void)state;
+  static const char tmx[] =
+      "<?xml version=\"1.0\"?><tmx version=\"1.4\"><header srclang=\"en\"/><body>"
+      "<tu><tuv xml:lang=\"en\"><seg>It <hi>rains</hi>.</seg></tuv><tuv xml:lang=\"de\"><seg>Es "
+      "regnet.</seg></tuv></tu>"
+      "<tu><tuv xml:lang=\"en\"><seg>Alone.</seg></tuv></tu>"
+      "<tu><tuv xml:lang=\"de\"><seg>Es schneit.</seg></tuv><tuv xml:lang=\"en\"><seg>It snows.</seg></tuv></tu>"
+      "</body></tmx>";
+  static const char units[] =
+      "{\"id\": \"%:1\", \"text\": \"It rains.\", \"language\": \"en\", \"de\": \"Es regnet.\"}\n"
+      "{\"id\": \"%:3\", \"text\": \"It snows.\", \"language\": \"en\", \"de\": \"Es schneit.\"}\n";
+  reads("memory.tmx", tmx, units, NULL);
+  reads("memory", tmx, units, NULL); /* by its first bytes */
+  reads("three.tmx",                 /* of more languages the first two, also if the third comes late */
+        "<tmx version=\"1.4\"><body>"
+        "<tu><tuv xml:lang=\"en\"><seg>One.</seg></tuv><tuv xml:lang=\"de\"><seg>Eins.</seg></tuv></tu>"
+        "<tu><tuv xml:lang=\"en\"><seg>Two.</seg></tuv><tuv xml:lang=\"fr\"><seg>Deux.</seg></tuv>"
+        "<tuv xml:lang=\"de\"><seg>Zwei.</seg></tuv></tu>"
+        "<tu><tuv xml:lang=\"fr\"><seg>Trois.</seg></tuv><tuv xml:lang=\"de\"><seg>Drei.</seg></tuv></tu>"
+        "<tu><tuv xml:lang=\"de\"><seg>Vier.</seg></tuv><tuv xml:lang=\"en\"><seg>Four.</seg></tuv></tu></body></tmx>",
+        "{\"id\": \"%:1\", \"text\": \"One.\", \"language\": \"en\", \"de\": \"Eins.\"}\n"
+        "{\"id\": \"%:2\", \"text\": \"Two.\", \"language\": \"en\", \"de\": \"Zwei.\"}\n"
+        "{\"id\": \"%:4\", \"text\": \"Four.\", \"language\": \"en\", \"de\": \"Vier.\"}\n",
+        NULL);
+  static const char xliff[] =
+      "<xliff version=\"1.2\"><file source-language=\"en\" target-language=\"fr\"><body><trans-unit id=\"1\">"
+      "<source>Save</source><target>Enregistrer</target></trans-unit><trans-unit id=\"2\"><source>New</source>"
+      "</trans-unit></body></file></xliff>";
+  reads("app.xlf", xliff, "{\"id\": \"%:1\", \"text\": \"Save\", \"language\": \"en\", \"fr\": \"Enregistrer\"}\n",
+        NULL);
+  reads("app.po",
+        "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\\n\"\n\nmsgid \"Save\"\nmsgstr \"Salva\"\n",
+        "{\"id\": \"%:1\", \"text\": \"Save\", \"translation\": \"Salva\"}\n", NULL);
+  reads("app.ts", /* Qt's, not TypeScript's */
+        "<?xml version=\"1.0\"?><!DOCTYPE TS><TS version=\"2.1\" language=\"it\" sourcelanguage=\"en\"><context><name>a"
+        "</name><message><source>Save</source><translation>Salva</translation></message></context></TS>",
+        "{\"id\": \"%:1\", \"text\": \"Save\", \"language\": \"en\", \"it\": \"Salva\"}\n", NULL);
+  reads("code.ts", "const save = 'Save';\n", "{\"id\": \"%:1\", \"text\": \"const save = 'Save';\"}\n", NULL);
+  reads("bad.tmx", /* a malformed unit is left out */
+        "<tmx version=\"1.4\"><body>"
+        "<tu><tuv xml:lang=\"en\"><seg>One.</seg></tuv><tuv xml:lang=\"de\"><seg>Eins.</seg></tuv></tu>"
+        "<tu><tuv xml:lang=\"en\"><seg>Two <b</seg></tuv><tuv xml:lang=\"de\"><seg>Zwei.</seg></tuv></tu>"
+        "<tu><tuv xml:lang=\"en\"><seg>Three.</seg></tuv><tuv xml:lang=\"de\"><seg>Drei.</seg></tuv></tu></body></tmx>",
+        "{\"id\": \"%:1\", \"text\": \"One.\", \"language\": \"en\", \"de\": \"Eins.\"}\n"
+        "{\"id\": \"%:3\", \"text\": \"Three.\", \"language\": \"en\", \"de\": \"Drei.\"}\n",
+        NULL);
+  FAILS("cut.tmx", "<tmx version=\"1.4\"><body><tu><tuv xml:lang=\"en\"><seg>It", 1, "it ends too early");
+  FAILS("none.tmx", "<html><p>no memory</html>", 1, "none.tmx");
+}
+
 /* What is left of a damaged file: ids of documents, each after a blank, and the number of those skipped. */
 static void keeps(const char *name, const char *content, const char *ids, uint64_t n_skipped) {
   cq_documents_options o = as_they_say();
@@ -629,6 +680,7 @@ int main(void) {
       cmocka_unit_test(lines_are_documents),
       cmocka_unit_test(columns_are_named_by_the_first_row),
       cmocka_unit_test(separators_and_line_ends_are_detected),
+      cmocka_unit_test(translations_are_units),
       cmocka_unit_test(a_bad_record_costs_only_itself),
       cmocka_unit_test(json_has_fields_of_many_names),
       cmocka_unit_test(a_page_is_what_is_shown),

@@ -179,6 +179,45 @@ static void cohere_types(void **state) {
   json_decref(answer_of(501, "POST", "/v2/embed", "{\"images\": [\"data:\"]}"));
 }
 
+/* v2's "inputs": the parts of each are one text. */
+static void cohere_inputs(void **state) {
+  (void)state;
+  encode(two, NULL, 0);
+  json_t *a = answer_of(200, "POST", "/v2/embed",
+                        "{\"inputs\": [{\"content\": [{\"type\": \"text\", \"text\": \"A river.\"}]}, {\"content\": "
+                        "[{\"type\": \"text\", \"text\": \"A late garden.\"}]}], \"embedding_types\": [\"float\"]}");
+  are_vectors(json_object_get(json_object_get(a, "embeddings"), "float"), 2, model->dim);
+  json_decref(a);
+  a = answer_of(200, "POST", "/v2/embed",
+                "{\"texts\": null, \"inputs\": [{\"content\": [{\"type\": \"text\", \"text\": \"A late\"}, {\"type\": "
+                "\"text\", \"text\": \"river.\"}]}]}");
+  assert_string_equal(json_string_value(json_array_get(json_object_get(a, "texts"), 0)), "A late\nriver.");
+  json_decref(a);
+  static const struct {
+    const char *inputs, *part;
+    int code;
+  } rows[] = {{"[{\"content\": [{\"type\": \"image_url\", \"image_url\": {\"url\": \"data:\"}}]}]",
+               "'inputs[0].content[0]' is an image", 501},
+              {"[{\"content\": [{\"type\": \"text\", \"text\": \"a\"}, {\"type\": \"image\"}]}]",
+               "'inputs[0].content[1]' is an image", 501},
+              {"[{\"content\": [{\"type\": \"sound\"}]}]", "'inputs[0].content[0]' is not of type 'text'", 400},
+              {"[{\"content\": [{\"type\": \"text\", \"text\": 7}]}]", "with a string 'text'", 400},
+              {"[{\"content\": []}]", "'inputs[0].content' is not a list of parts", 400},
+              {"[\"a\"]", "'inputs[0].content' is not a list of parts", 400},
+              {"[{\"content\": [{\"type\": \"text\", \"text\": \"\"}]}]", "'inputs[0]' is empty", 400},
+              {"{\"content\": []}", "'inputs' is not a list of objects", 400},
+              {"[]", "'inputs' is an empty list", 400},
+              {"[{}], \"texts\": [\"a\"]", "'texts' and 'inputs' are both given", 400}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char sent[300];
+    snprintf(sent, sizeof sent, "{\"inputs\": %s}", rows[i].inputs);
+    a = answer_of(rows[i].code, "POST", "/v2/embed", sent);
+    if (!strstr(text_at(a, "message"), rows[i].part)) fail_msg("%s: %s", sent, message);
+    json_decref(a);
+  }
+  json_decref(answer_of(400, "POST", "/v1/embed", "{\"inputs\": [{\"content\": []}]}")); /* v1 has texts alone */
+}
+
 /* "truncate" with a side, of Cohere and NVIDIA, is the beginning or the end that a text is cut to. */
 static void sides_of_long_texts(void **state) {
   static const char *const paths[] = {"/v1/embeddings", "/v1/embed", "/v2/embed"};
@@ -396,6 +435,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ollama),
       cmocka_unit_test(cohere_types),
+      cmocka_unit_test(cohere_inputs),
       cmocka_unit_test(sides_of_long_texts),
       cmocka_unit_test(prompts_for_queries_and_documents),
       cmocka_unit_test(reranked),

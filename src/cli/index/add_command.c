@@ -141,7 +141,7 @@ static int run_index_add(const cli_call *call) {
 
 const cli_command cli_index_add = {
     .name = "add",
-    .summary = "add documents: JSON, CSV, TSV, lines, Markdown, HTML, TREC, Parquet, folders of them",
+    .summary = "add documents: JSON, CSV, TSV, lines, Markdown, HTML, TREC, Parquet, TMX, folders of them",
     CLI_ARGUMENTS("INDEX [FILE|FOLDER...]", 1, -1),
     .description = "Adds the documents of files and folders, plain or compressed (gzip, xz, Zstandard), or of standard "
                    "input, to an index that 'calque index new' made. 'calque data documents' shows how they are read. "

@@ -221,7 +221,7 @@ static int run_index_search(const cli_call *call) {
 const cli_command cli_search = {
     .name = "search",
     .summary = "semantic search in an index, exact or approximate (ANN)",
-    CLI_ARGUMENTS("INDEX|FOLDER [QUERY...]", 1, -1),
+    CLI_ARGUMENTS("INDEX|FOLDER|FILE [QUERY...]", 1, -1),
     .description =
         "Semantic search: prints the documents with the highest scores, as lines of score, id, language and "
         "text, separated by tabs. The score is that of --ranking. If a document was "
@@ -231,7 +231,8 @@ const cli_command cli_search = {
         "with each of the first documents and orders them: slower, and better. The search is exact unless "
         "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, "
         "into FOLDER/.calque, or into the user's cache if the folder is read-only; later searches index "
-        "only what has changed. Its model is the one that calque ships unless --model names another.",
+        "only what has changed. A FILE of documents is likewise indexed in the user's cache. Its model is the one that "
+        "calque ships unless --model names another.",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
                "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
     CLI_GROUP(&cq_group_search),

@@ -3,6 +3,7 @@
 #include "cli/frame/report.h"
 #include "cli/frame/stop.h"
 #include "cli/index/index_command.h"
+#include "serve/folder.h"
 #include "serve/health.h"
 #include "serve/mcp.h"
 #include "serve/route.h"
@@ -89,6 +90,7 @@ static void tell(const char *text) {
 
 static int serve(const struct args *args, const char *index, cq_context *ctx) {
   serve_options o = args->serve;
+  o.encoding = args->encoding;
   o.routes = serve_all_routes, o.model.index = index, o.model.notice = cli_notice;
   o.model.compose = args->compose, o.key = getenv("CALQUE_API_KEY"), o.note = tell;
   o.deadline_ms = (unsigned)args->deadline_ms, o.receive_s = (unsigned)args->receive_s;
@@ -140,7 +142,7 @@ static int run(const cli_call *call) {
     return cli_usage(call->path, "--store takes an address, postgresql://...");
   if (args.serve.model.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
   if (args.serve.model.writable && is_folder)
-    return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");
+    return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER or a FILE change there");
   if (args.encoding && !is_folder) return cli_usage(call->path, CLI_ENCODING_NEEDS_FOLDER);
   if (!args.serve.token_table == (serve_token_table_size((serve_token_kind)args.serve.token_kind) > 0))
     return cli_usage(call->path, "--token-ids cl100k or o200k needs --token-table FILE, and nothing else takes one");
@@ -157,6 +159,7 @@ static int run(const cli_call *call) {
     cq_index_options o = cq_index_default_options();
     o.model = args.serve.model.model, o.precision = args.serve.model.precision, o.compose = args.compose;
     o.notice = cli_notice;
+    args.serve.folder = index, args.serve.folder_state = serve_folder_state(index);
     code = cli_index_folder(own, sizeof own, index, &o, args.encoding, ctx);
     index = own;
   }
@@ -168,14 +171,15 @@ static int run(const cli_call *call) {
 const cli_command cli_serve = {
     .name = "serve",
     .summary = "a search page and an HTTP service for documents, or for a model",
-    CLI_ARGUMENTS("[INDEX|FOLDER]", 0, 1),
+    CLI_ARGUMENTS("[INDEX|FOLDER|FILE]", 0, 1),
     .description =
         "Prints an address: browsers get a search page there, and programs use the same over HTTP, through the "
         "interfaces of OpenAI (/v1/embeddings), Ollama, Cohere, and text-embeddings-inference (/embed), and calque's "
         "own; /openapi.json describes all routes. --mcp serves an assistant over pipes instead, with no address. INDEX "
         "is made by 'calque index new'. A FOLDER of documents is indexed "
         "first, into FOLDER/.calque, or into the user's cache if the folder is read-only; later starts index only what "
-        "has changed. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server that "
+        "has changed, and so does the running server as soon as files change. A FILE of documents is indexed in the "
+        "user's cache. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server that "
         "cannot reach the database answers 503 and tries again. With none of these, sentences can be encoded and "
         "compared. Only this machine can reach the server unless --host says otherwise. SIGTERM ends it after the "
         "requests in progress; SIGHUP opens the model and the index again without losing a request. Answers that "

@@ -1,4 +1,4 @@
-/* A folder's index. Documents' ids are their paths within the folder.
+/* The index of a folder, or of a file, which is in the cache. Documents' ids are their paths within the folder.
  *
  *   compare   the index, open for reading, with its checks and the folder: usually nothing has changed
  *   lock      one process changes an index; others use its last complete state, or wait if there is none
@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PATH = 4096, PLACE = MAX_PATH + 8, WAIT_NS = 100000000 };
+enum { MAX_PATH = 4096, PLACE = MAX_PATH + 8, WAIT_NS = 100000000, BATCH = 128 /* between looks at progress() */ };
 /* Endings of an index's place while it is rebuilt, which no folder's place in the cache has. */
 #define FRESH    "%%new"
 #define OLD      "%%old"
@@ -42,12 +42,13 @@ typedef struct indexed_folder {
 bool cq_index_is_folder(const char *path) {
   char manifest[MAX_PATH];
   struct stat s;
-  if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode)) return false;
+  if (stat(path, &s) != 0) return false;
+  if (!S_ISDIR(s.st_mode)) return S_ISREG(s.st_mode);
   return snprintf(manifest, sizeof manifest, "%s/manifest.json", path) < (int)sizeof manifest &&
          access(manifest, F_OK) != 0;
 }
 
-/* FOLDER/.calque; for a read-only folder, a directory in the cache, named by its path with % for each slash. */
+/* FOLDER/.calque; for a read-only folder or a file, a directory in the cache, named by its path with % for each slash. */
 static bool find_place(char *out, size_t size, const char *folder, bool is_elsewhere) {
   if (!is_elsewhere) return snprintf(out, size, "%s/.calque", folder) < (int)size;
   if (cq_cache_path(out, size, NULL, "folders", NULL) || cq_directory_make(out, NULL)) return false;
@@ -118,13 +119,15 @@ static cq_status mirror(cq_index_changes *out, const indexed_folder *f, cq_index
   cq_documents_options reading = cq_documents_default_options();
   cq_index_read_options mirroring = cq_index_read_default_options();
   cq_documents *in = NULL;
-  reading.skip_bad = reading.relative = reading.file_ids = true, reading.encoding = f->encoding;
+  reading.skip_bad = reading.relative = reading.file_ids = reading.base_names = true, reading.encoding = f->encoding;
   reading.notice = notice, reading.notice_context = to;
   mirroring.mirror = true;
-  if (batch) mirroring.batch = batch;
+  mirroring.batch = batch ? batch : BATCH;
   mirroring.progress = f->watch->progress, mirroring.progress_context = f->watch->context;
   cq_status status = cq_documents_open(&in, &f->path, 1, &reading, error);
   if (!status) status = cq_index_read_commit(out, index, in, &mirroring, f->ctx, error);
+  if (!status && !cq_index_size(index) && !cq_is_directory(f->path))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, f->path, "no document in it can be read");
   if (f->watch->read) f->watch->read(f->watch->context, index, NULL);
   cq_documents_close(in);
   return status;
@@ -365,7 +368,8 @@ cq_status cq_index_folder(char *out, size_t size, const char *path, const char *
   if (!whole || !find_place(own, sizeof own, whole, false)) {
     status = cq_fail_file(error, CQ_ERR_IO, path, "cannot be opened");
   } else {
-    f.is_elsewhere = access(whole, W_OK) != 0 || (access(own, F_OK) == 0 && access(own, R_OK | W_OK | X_OK) != 0);
+    f.is_elsewhere = access(whole, W_OK) != 0 || !cq_is_directory(whole) ||
+                     (access(own, F_OK) == 0 && access(own, R_OK | W_OK | X_OK) != 0);
     const bool is_current = f.is_elsewhere && compare(&f) == CURRENT;
     f.place = out;
     if (!find_place(out, size, whole, f.is_elsewhere && !is_current))
