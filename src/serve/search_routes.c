@@ -83,6 +83,9 @@ static void answer_search(serve_request *r) {
   char *mode;
   cq_error error = {0};
   size_t n;
+  const size_t k = o.k;
+  const cq_reranker *reranker = r->model->reranker;
+  if (reranker && k < r->model->rerank_depth) o.k = r->model->rerank_depth;
   o.snippet = CQ_SNIPPET_WORDS;
   o.query_vectors = r->work ? r->work->vectors : NULL;
   if (serve_model_refresh(r->model, &error) || cq_options_get(&mode, a->options, "ranking", 0, &error)) {
@@ -94,6 +97,13 @@ static void answer_search(serve_request *r) {
     cq_free(mode);
     return;
   }
+  if (reranker && cq_hits_rerank(hits, NULL, reranker, &query, o.k, k, r->shared->ctx, &error)) {
+    serve_fail_error(r, &error);
+    cq_hits_free(hits);
+    cq_free(mode);
+    return;
+  }
+  r->scores = reranker ? "logits" : NULL;
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
   r->is_embedding = true;
   cq_json_member(&r->answer, "{\"query\":", query);

@@ -24,6 +24,7 @@ static void free_model(serve_model *m) {
   pthread_mutex_destroy(&m->mapping);
   cq_index_free(m->index);
   cq_encoder_free(m->own);
+  cq_reranker_free(m->reranker);
   free(m->name);
   free(m);
 }
@@ -58,6 +59,12 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
     o.compose = options->compose;
     status = cq_encoder_open(&m->own, name, &o, error);
     m->encoder = m->own;
+  }
+  if (!status && options->rerank) {
+    cq_encoder_options o = cq_encoder_default_options();
+    o.precision = options->precision, o.notice = options->notice;
+    m->rerank_depth = (size_t)options->rerank_depth;
+    status = cq_reranker_open(&m->reranker, options->rerank, &o, error);
   }
   if (!status) status = cq_encoder_fingerprint(m->fingerprint, m->encoder, error);
   if (!status && !(m->name = last_component(name))) status = cq_fail_memory(error, "a model");

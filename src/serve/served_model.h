@@ -5,6 +5,7 @@
 
 #include "calque/encoder.h"
 #include "calque/index.h"
+#include "calque/reranker.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,6 +14,8 @@ typedef struct serve_model {
   const cq_encoder *encoder; /* the index's, if there is one */
   cq_encoder *own;           /* NULL: it is the index's */
   cq_index *index;           /* NULL: none */
+  cq_reranker *reranker;     /* NULL: none */
+  size_t rerank_depth;       /* documents of a search that it orders */
   bool is_shared;            /* the index is in a database, so others may change it */
   bool is_of_folder;         /* the index is that of a folder, which is followed */
   uint64_t directory[2];     /* device and inode of the index's; 0 in a database */
@@ -28,9 +31,11 @@ typedef struct serve_model {
 } serve_model;
 
 typedef struct serve_model_options {
-  const char *model; /* NULL: the index's */
-  const char *index; /* a directory, or a database's address; NULL: none */
-  const char *task;  /* the task of a model without an index, as in cq_encoder_options; NULL: the model's default */
+  const char *model;  /* NULL: the index's */
+  const char *index;  /* a directory, or a database's address; NULL: none */
+  const char *rerank; /* a reranker, for /rerank and for searches; NULL: none */
+  int rerank_depth;
+  const char *task; /* the task of a model without an index, as in cq_encoder_options; NULL: the model's default */
   cq_precision precision;
   bool writable, compose; /* as in cq_encoder_options */
   bool is_of_folder;

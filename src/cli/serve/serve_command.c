@@ -28,6 +28,12 @@ static const cq_option options[] = {
      .letter = 'm', .otherwise = "the index's; without one, calque-base"},
     {CQ_TEXT(struct args, "task", serve.model.task, CHANGES, "NAME",
              "encode for this task: 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
+    {CQ_TEXT(struct args, "rerank", serve.model.rerank, CHANGES, "MODEL",
+             "a reranker (a cross-encoder with one logit) for /rerank, and for searches, whose first documents it "
+             "orders"),
+     .otherwise = "none: /rerank orders by cosine"},
+    {CQ_INT(struct args, "rerank-depth", serve.model.rerank_depth, CHANGES, 50, 1, 10000, "N",
+            "documents of a search for --rerank to order")},
     {CQ_TEXT(
          struct args, "store", store, CHANGES, "ADDRESS",
          "postgresql://USER@HOST/DATABASE?schema=NAME: the index is in this database; several servers may share it"),
@@ -134,6 +140,7 @@ static int run(const cli_call *call) {
     cq_error error = {0};
     return serve_health(args.serve.host, args.serve.port, &error) ? cli_fail_error(&error) : CLI_OK;
   }
+  if (args.mcp && args.serve.model.rerank) return cli_usage(call->path, "--rerank is for a server, without --mcp");
   if (args.mcp && (args.serve.model.writable || args.serve.key_file || args.serve.access_log))
     return cli_usage(call->path, "--mcp serves who starts it, over pipes: without --writable, --api-key-file, "
                                  "--access-log");
