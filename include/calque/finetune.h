@@ -3,6 +3,7 @@
  *      nli      sentence, sentence, label: entailment, contradiction, ...   softmax over a layer on (u, v, |u - v|)
  *      scored   sentence, sentence, score                                   (cos(u, v) - score)^2
  *      pairs    sentence, match[, hard negative]                            InfoNCE over in-batch negatives
+ *      scored   query, passage, score, for a reranker                       cross-entropy of logit and score
  *
  * These are SoftmaxLoss, CosineSimilarityLoss and MultipleNegativesRankingLoss in sentence-transformers. The first two
  * are the recipe of Reimers & Gurevych 2019, section 3 (labels of NLI, then scores of STS); the third is that of

@@ -29,6 +29,7 @@ typedef enum cq_student_kind {
   CQ_STUDENT_TRANSFORMER,    /**< a fresh BERT of the given sizes, mean pooling */
   CQ_STUDENT_BILSTM,         /**< new word embeddings and a bidirectional LSTM, max pooling */
   CQ_STUDENT_STATIC,         /**< the mean of word vectors: random, or `from`'s vectors of single pieces */
+  CQ_STUDENT_RERANKER,       /**< the body of `from`, an embedding model, under a fresh classifier with one logit */
 } cq_student_kind;
 
 typedef enum cq_student_vocabulary {
@@ -52,7 +53,7 @@ typedef enum cq_carry_over {
 typedef struct cq_student_options {
   size_t size;
   cq_student_kind kind;
-  const char *from; /**< COPY, NEW_VOCABULARY, STATIC (which also uses its dim): directory or cached name */
+  const char *from; /**< COPY, NEW_VOCABULARY, RERANKER, STATIC (which also uses its dim): directory or cached name */
   /** Text for the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: files with translations,
    * including dictionaries, determine the new rows; files with the same label are aligned together, files without one
    * separately. weight: how many times a file counts, rounded; below 1: once; below 0: only aligned. */

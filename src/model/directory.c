@@ -416,12 +416,30 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
   return CQ_OK;
 }
 
+/* The activation of sentence-transformers 6 goes where older ones have it, too, so that a saved model keeps it. */
+static cq_status keep_activation(const cq_encoder *e, cq_error *error) {
+  json_t *config = ((const cq_transformer *)e->modules[0])->config, *name = json_object_get(e->config, "activation_fn");
+  if (!name || json_object_get(config, "sentence_transformers")) return CQ_OK;
+  return json_object_set_new(config, "sentence_transformers", json_pack("{s:O}", "activation_fn", name))
+             ? cq_fail_memory(error, "config.json")
+             : CQ_OK;
+}
+
+static cq_status append_head(cq_encoder *e, cq_module *head, cq_pooling_mode mode, cq_error *error) {
+  cq_module *pooling;
+  cq_status status = cq_pooling_new(&pooling, e->modules[0]->output_dim, mode, "1_Pooling", &e->arena, error);
+  if (!status) status = cq_encoder_append(e, pooling, error);
+  if (!status) return cq_encoder_append(e, head, error);
+  head->type->free(head);
+  return status;
+}
+
 /* A cross-encoder: a transformer with a classifier, alone in modules.json if there is one (since sentence-transformers
  * 6). */
 static cq_status open_classifier(cq_encoder *e, const json_t *list, const char *list_path,
                                  const cq_encoder_options *options, cq_error *error) {
   cq_encoder_options quiet = *options; /* its classifier is not a head of another task */
-  cq_module *pooling, *head = NULL;
+  cq_module *head = NULL;
   cq_pooling_mode mode = CQ_POOL_CLS;
   char path[MAX_PATH];
   cq_status status = cq_path_join(path, sizeof path, e->directory, "config.json", error);
@@ -432,10 +450,34 @@ static cq_status open_classifier(cq_encoder *e, const json_t *list, const char *
   quiet.notice = NULL;
   if (!status) status = open_module(e, &cq_transformer_type, "", &quiet, error);
   if (!status) status = cq_head_open(&head, &mode, e->modules[0], e->directory, &e->arena, error);
-  if (!status) status = cq_pooling_new(&pooling, e->modules[0]->output_dim, mode, "1_Pooling", &e->arena, error);
-  if (!status) status = cq_encoder_append(e, pooling, error);
-  if (!status) return cq_encoder_append(e, head, error);
+  if (!status) status = keep_activation(e, error);
+  if (!status) return append_head(e, head, mode, error);
   if (head) head->type->free(head);
+  return status;
+}
+
+cq_status cq_encoder_new_pairs(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_random *random,
+                               cq_error *error) {
+  cq_encoder_options opening = options ? *options : cq_encoder_default_options();
+  cq_encoder *e = NULL;
+  cq_module *head = NULL;
+  cq_pooling_mode mode;
+  char directory[MAX_PATH];
+  cq_status status = cq_model_resolve(directory, sizeof directory, name, error);
+  if (status || (status = cq_encoder_new(&e, error))) return status;
+  if (!(e->directory = cq_strdup(directory))) status = cq_fail_memory(error, "an encoder");
+  if (!status) status = open_module(e, &cq_transformer_type, "", &opening, error);
+  e->of_pairs = true;
+  if (!status) status = cq_head_new(&head, &mode, e->modules[0], directory, random, &e->arena, error);
+  if (!status)
+    status = append_head(e, head, mode, error);
+  else if (head)
+    head->type->free(head);
+  if (!status) status = cq_encoder_pack(e, NULL, false, error);
+  if (status)
+    cq_encoder_free(e);
+  else
+    *out = e;
   return status;
 }
 
@@ -600,4 +642,27 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
 cq_status cq_encoder_open_pairs(cq_encoder **out, const char *name, const cq_encoder_options *options,
                                 cq_error *error) {
   return open_encoder(out, name, true, options, error);
+}
+
+/* transformers takes a configuration without labels as one of two. */
+static bool has_one_label(const json_t *config) {
+  const char *class = json_string_value(json_array_get(json_object_get(config, "architectures"), 0));
+  return class && strstr(class, "ForSequenceClassification") &&
+         json_object_size(json_object_get(config, "id2label")) == 1;
+}
+
+bool cq_model_is_reranker(const char *name) {
+  char directory[MAX_PATH], path[MAX_PATH];
+  json_t *config = NULL, *list = NULL;
+  bool is = !cq_model_resolve(directory, sizeof directory, name, NULL) &&
+            !read_if_there(&config, path, directory, "config.json", NULL) && has_one_label(config) &&
+            !cq_path_join(path, sizeof path, directory, "modules.json", NULL);
+  if (is && cq_file_exists(path)) is = !cq_json_read(&list, path, NULL) && json_array_size(list) == 1;
+  json_decref(config);
+  json_decref(list);
+  return is;
+}
+
+cq_status cq_encoder_open_any(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
+  return open_encoder(out, name, cq_model_is_reranker(name), options, error);
 }

@@ -43,7 +43,7 @@ typedef struct encoding {
   const cq_encoder *encoder;
   cq_encode_options options;
   const cq_slice *sentences;
-  const cq_slice *queries; /* the sentences are these queries' passages; NULL: they are sentences */
+  const cq_slice *queries; /* the sentences are these queries' passages; NULL: they are sentences, or pairs in one */
   size_t query_step;       /* 1; 0: all have the same query */
   size_t n;
   cq_context *ctx;
@@ -78,17 +78,16 @@ static cq_status tokenize_run(void *context, size_t item, int worker, cq_error *
   for (size_t s = item * RUN; !status && s < last; s++) {
     cq_slice text = e->sentences[s];
     const size_t before = e->ids[item].n;
-    if (e->queries) {
-      const cq_slice pair[] = {e->queries[s * e->query_step], text};
-      size_t second;
-      status = cq_tokenizer_encode_pair(&e->ids[item], &second, cq_encoder_text_module(e->encoder)->tokenizer,
-                                        m->tokens, pair, (size_t)e->encoder->max_seq_length, &e->truncated[s], error);
-      if (!status) e->second[s] = (int32_t)second;
+    if (e->second) {
+      cq_slice pair[] = {e->queries ? e->queries[s * e->query_step] : text, text};
+      if (!e->queries) status = cq_pair_split(pair, text, error);
+      if (!status)
+        status = cq_encoder_tokenize_pair(&e->ids[item], &e->second[s], e->encoder, m->tokens, pair, &e->truncated[s],
+                                          error);
     } else {
       status = cq_prepend_prompt(&text, m, e->prompt, error);
+      if (!status) status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], error);
     }
-    if (!status && !e->queries)
-      status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], error);
     e->lengths[s] = (int64_t)(e->ids[item].n - before);
   }
   if (worker) cq_text_memory_put(e->ctx, m);
@@ -206,7 +205,7 @@ static cq_status take_arrays(encoding *e, size_t n_runs, cq_error *error) {
   e->ids = cq_workspace_take(w, n_runs * sizeof *e->ids);
   e->lengths = cq_workspace_take(w, e->n * sizeof *e->lengths);
   e->truncated = cq_workspace_take(w, e->n * sizeof *e->truncated);
-  if (e->queries && !(e->second = cq_workspace_take(w, e->n * sizeof *e->second)))
+  if (e->encoder->of_pairs && e->sentences && !(e->second = cq_workspace_take(w, e->n * sizeof *e->second)))
     return cq_fail_memory(error, "encoding");
   e->starts = cq_workspace_take(w, (e->n + 1) * sizeof *e->starts);
   e->block_starts = cq_workspace_take(w, (e->n + 1) * sizeof *e->block_starts);

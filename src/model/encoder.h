@@ -84,6 +84,26 @@ CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error
 /* Freezes all parameters except the tables of word embeddings; call before they are made trainable. */
 void cq_encoder_freeze_body(cq_encoder *encoder);
 
+/* --- encoders of pairs: rerankers --- */
+
+/* Stands between the query and the passage of a pair in one text, which such an encoder encodes and trains on. */
+#define CQ_PAIR_MARK '\x1F'
+
+/* Whether the model's configuration names a classifier with one label. */
+bool cq_model_is_reranker(const char *name);
+/* cq_encoder_open, or cq_encoder_open_pairs for a reranker. */
+CQ_MUST_USE cq_status cq_encoder_open_any(cq_encoder **out, const char *name, const cq_encoder_options *options,
+                                          cq_error *error);
+/* An encoder of pairs with an embedding model's transformer and a new classifier. */
+CQ_MUST_USE cq_status cq_encoder_new_pairs(cq_encoder **out, const char *name, const cq_encoder_options *options,
+                                           cq_random *random, cq_error *error);
+/* A pair's two texts. Errors: CQ_ERR_FORMAT without a mark between them. */
+CQ_MUST_USE cq_status cq_pair_split(cq_slice pair[2], cq_slice text, cq_error *error);
+/* Appends their ids; *second: number of ids of token type 0. */
+CQ_MUST_USE cq_status cq_encoder_tokenize_pair(cq_ids *out, int32_t *second, const cq_encoder *encoder,
+                                               cq_token_memory *memory, const cq_slice pair[2], bool *truncated,
+                                               cq_error *error);
+
 /* The module that owns the tokenizer: the first. */
 static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
   return e->modules[0];

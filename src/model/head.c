@@ -20,24 +20,26 @@
 #include <string.h>
 
 static const struct kind {
-  const char *model_type, *dense, *out, *norm;
+  const char *model_type, *prefix; /* of the transformer's tensors, and what makes transformers' class of the type */
+  const char *class, *dense, *out, *norm;
   const char *key, *activation; /* of config.json, and the activation without it */
 } kinds[] = {
-    {"bert", "bert.pooler.dense", "classifier", NULL, NULL, "tanh"},
-    {"albert", "albert.pooler", "classifier", NULL, NULL, "tanh"},
-    {"roberta", "classifier.dense", "classifier.out_proj", NULL, NULL, "tanh"},
-    {"xlm-roberta", "classifier.dense", "classifier.out_proj", NULL, NULL, "tanh"},
-    {"camembert", "classifier.dense", "classifier.out_proj", NULL, NULL, "tanh"},
-    {"mpnet", "classifier.dense", "classifier.out_proj", NULL, NULL, "tanh"},
-    {"electra", "classifier.dense", "classifier.out_proj", NULL, NULL, "gelu"},
-    {"distilbert", "pre_classifier", "classifier", NULL, NULL, "relu"},
-    {"deberta-v2", "pooler.dense", "classifier", NULL, "pooler_hidden_act", "gelu"},
-    {"modernbert", "head.dense", "classifier", "head.norm", "classifier_activation", "gelu"},
+    {"bert", "bert.", "Bert", "bert.pooler.dense", "classifier", NULL, NULL, "tanh"},
+    {"albert", "albert.", "Albert", "albert.pooler", "classifier", NULL, NULL, "tanh"},
+    {"roberta", "roberta.", "Roberta", "classifier.dense", "classifier.out_proj", NULL, NULL, "tanh"},
+    {"xlm-roberta", "roberta.", "XLMRoberta", "classifier.dense", "classifier.out_proj", NULL, NULL, "tanh"},
+    {"camembert", "roberta.", "Camembert", "classifier.dense", "classifier.out_proj", NULL, NULL, "tanh"},
+    {"mpnet", "mpnet.", "MPNet", "classifier.dense", "classifier.out_proj", NULL, NULL, "tanh"},
+    {"electra", "electra.", "Electra", "classifier.dense", "classifier.out_proj", NULL, NULL, "gelu"},
+    {"distilbert", "distilbert.", "DistilBert", "pre_classifier", "classifier", NULL, NULL, "relu"},
+    {"deberta-v2", "deberta.", "DebertaV2", "pooler.dense", "classifier", NULL, "pooler_hidden_act", "gelu"},
+    {"modernbert", "model.", "ModernBert", "head.dense", "classifier", "head.norm", "classifier_activation", "gelu"},
 };
 
 typedef struct head {
   cq_module base;
-  cq_weights *weights; /* the transformer's file, which the parameters borrow from */
+  const struct kind *kind;
+  cq_weights *weights; /* the transformer's file, which the parameters borrow from; NULL for a new classifier */
   cq_param params[6];
   cq_linear dense, out;
   cq_norm norm; /* gamma NULL: none */
@@ -89,9 +91,8 @@ static cq_status take_weights(head *h, const struct kind *k, const cq_transforme
   return status;
 }
 
-cq_status cq_head_open(cq_module **out, cq_pooling_mode *pooling, const cq_module *transformer, const char *directory,
-                       cq_arena *arena, cq_error *error) {
-  const cq_transformer *t = (const cq_transformer *)transformer;
+static cq_status begin_head(head **out, cq_pooling_mode *pooling, const cq_transformer *t, const char *directory,
+                            cq_arena *arena, cq_error *error) {
   const char *type = json_string_value(json_object_get(t->config, "model_type")), *how = "cls";
   const struct kind *k = kinds, *end = kinds + sizeof kinds / sizeof *kinds;
   while (k < end && strcmp(k->model_type, type) != 0) k++;
@@ -104,15 +105,90 @@ cq_status cq_head_open(cq_module **out, cq_pooling_mode *pooling, const cq_modul
                        .output_dim = 1,
                        .output_is_sentence = true,
                        .params = h->params,
-                       .n_pack_parts = 2}};
-  *out = &h->base; /* from here on the caller frees it */
+                       .n_pack_parts = 2},
+              .kind = k};
+  *out = h; /* from here on the caller frees it */
   cq_status status = cq_config_activation(&h->activation, t->config, k->key, k->activation, directory, error);
   if (!status && k->norm) status = cq_json_get_string(&how, t->config, "classifier_pooling", directory, error);
   *pooling = strcmp(how, "mean") == 0 ? CQ_POOL_MEAN : CQ_POOL_CLS;
   if (!status && *pooling == CQ_POOL_CLS && strcmp(how, "cls") != 0)
     status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, directory, "classifier_pooling '%s' is not known", how);
-  return status ? status : take_weights(h, k, t, directory, arena, error);
+  return status;
 }
+
+cq_status cq_head_open(cq_module **out, cq_pooling_mode *pooling, const cq_module *transformer, const char *directory,
+                       cq_arena *arena, cq_error *error) {
+  const cq_transformer *t = (const cq_transformer *)transformer;
+  head *h = NULL;
+  cq_status status = begin_head(&h, pooling, t, directory, arena, error);
+  if (h) *out = &h->base;
+  return status ? status : take_weights(h, h->kind, t, directory, arena, error);
+}
+
+/* --- a new classifier, and saving --- */
+
+/* BERT's initialization. */
+static cq_status add_fresh(head *h, cq_param **out, const char *stem, const char *suffix, int64_t rows, int64_t cols,
+                           cq_random *random, cq_arena *arena, cq_error *error) {
+  cq_param *p = *out = &h->params[h->base.n_params++];
+  *p = (cq_param){.name = cq_arena_printf(arena, "%s%s", stem, suffix),
+                  .rows = rows,
+                  .cols = cols,
+                  .n_dims = random ? 2 : 1,
+                  .decay = random != NULL};
+  if (!p->name) return cq_fail_memory(error, "tensor names");
+  return random ? cq_param_normal(p, 0.02, random, arena, error) : cq_param_constant(p, 0, arena, error);
+}
+
+static cq_status describe_head(cq_transformer *t, const struct kind *k, cq_error *error) {
+  char class[64];
+  snprintf(class, sizeof class, "%sForSequenceClassification", k->class);
+  cq_json_update(&t->config, json_pack("{s:[s], s:{s:s}, s:{s:i}}", "architectures", class, "id2label", "0", "LABEL_0",
+                                       "label2id", "LABEL_0", 0));
+  return t->config ? CQ_OK : cq_fail_memory(error, "config.json");
+}
+
+cq_status cq_head_new(cq_module **out, cq_pooling_mode *pooling, cq_module *transformer, const char *directory,
+                      cq_random *random, cq_arena *arena, cq_error *error) {
+  cq_transformer *t = (cq_transformer *)transformer;
+  head *h = NULL;
+  cq_status status = begin_head(&h, pooling, t, directory, arena, error);
+  if (h) *out = &h->base;
+  if (status) return status;
+  const struct kind *k = h->kind;
+  if (k->norm)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, directory, "a new classifier for model_type '%s' is not supported",
+                        k->model_type);
+  status = add_fresh(h, &h->out.weight, k->out, ".weight", 1, t->dim, random, arena, error);
+  if (!status) status = add_fresh(h, &h->out.bias, k->out, ".bias", 1, 1, NULL, arena, error);
+  if (!status) status = add_fresh(h, &h->dense.weight, k->dense, ".weight", t->dim, t->dim, random, arena, error);
+  if (!status) status = add_fresh(h, &h->dense.bias, k->dense, ".bias", 1, t->dim, NULL, arena, error);
+  return status ? status : describe_head(t, k, error);
+}
+
+cq_status cq_head_save(const cq_module *module, const cq_module *transformer, cq_dtype weights, const char *directory,
+                       cq_error *error) {
+  const head *h = (const head *)module;
+  const size_t n = transformer->n_params;
+  cq_arena arena = {0};
+  cq_param *all = cq_alloc_array(n + module->n_params, sizeof *all);
+  bool ok = all != NULL;
+  for (size_t i = 0; ok && i < n; i++) {
+    const cq_param *p = &transformer->params[i];
+    const bool has_prefix = strncmp(p->name, h->kind->prefix, strlen(h->kind->prefix)) == 0;
+    all[i] = *p;
+    all[i].name = cq_arena_printf(&arena, "%s%s", has_prefix ? "" : h->kind->prefix, p->name);
+    ok = all[i].name != NULL;
+  }
+  for (size_t i = 0; ok && i < module->n_params; i++) all[n + i] = module->params[i];
+  const cq_status status = ok ? cq_weights_save(all, n + module->n_params, weights, directory, error)
+                              : cq_fail_memory(error, "the list of tensors");
+  cq_free(all);
+  cq_arena_free(&arena);
+  return status;
+}
+
+/* --- running --- */
 
 /* A row a pair, always computed in f32, as Dense is. */
 static cq_status head_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
@@ -121,16 +197,47 @@ static cq_status head_pack(cq_module *module, size_t part, const cq_packing *pac
   return cq_linear_pack(part ? &h->out : &h->dense, &exact, error);
 }
 
+/* Kept for backward: dense's value before the activation; what out reads; the norm's own. */
+typedef struct head_saved {
+  cq_tensor before, hidden;
+  cq_norm_saved norm;
+} head_saved;
+
 static cq_status head_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                               cq_tensor *y, void **saved, cq_error *error) {
   const head *h = (const head *)module;
   const cq_tensor hidden = cq_workspace_f32(&worker->workspace, x.rows, x.cols), none = {0};
-  (void)batch, (void)saved;
+  cq_tensor before = none;
+  head_saved *s = NULL;
+  (void)batch;
   *y = cq_workspace_f32(&worker->workspace, x.rows, 1);
+  if (saved) {
+    *saved = s = cq_workspace_take(&worker->workspace, sizeof *s);
+    before = cq_workspace_f32(&worker->workspace, x.rows, x.cols);
+    if (!s || !before.data) return cq_fail_memory(error, "logits");
+    *s = (head_saved){.before = before, .hidden = hidden};
+  }
   if (!hidden.data || !y->data) return cq_fail_memory(error, "logits");
-  cq_status status = cq_linear_forward(worker, &h->dense, hidden, x, h->activation, none, error);
-  if (!status && h->norm.gamma) status = cq_norm_forward(worker, &h->norm, hidden, hidden, none, NULL, error);
+  cq_status status = cq_linear_forward(worker, &h->dense, hidden, x, h->activation, before, error);
+  if (!status && h->norm.gamma)
+    status = cq_norm_forward(worker, &h->norm, hidden, hidden, none, s ? &s->norm : NULL, error);
   return status ? status : cq_linear_forward(worker, &h->out, *y, hidden, CQ_IDENTITY, none, error);
+}
+
+static cq_status head_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
+                               cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
+                               cq_error *error) {
+  const head *h = (const head *)module;
+  const head_saved *s = saved;
+  const cq_tensor dhidden = cq_workspace_f32(&worker->workspace, x.rows, x.cols);
+  (void)batch;
+  if (!dhidden.data) return cq_fail_memory(error, "gradient of a classifier");
+  cq_status status = cq_linear_backward(worker, &h->out, gradients, dhidden, false, dy, s->hidden, error);
+  if (status) return status;
+  if (h->norm.gamma) cq_norm_backward(worker, &h->norm, gradients, dhidden, dhidden, &s->norm);
+  float *d = cq_f32(dhidden);
+  worker->kernels->activate_backward(d, d, cq_f32(s->before), x.rows * x.cols, h->activation);
+  return cq_linear_backward(worker, &h->dense, gradients, *dx, false, dhidden, x, error);
 }
 
 static void free_head(cq_module *module) {
@@ -144,5 +251,6 @@ const cq_module_type cq_head_type = {
     .name = "Classifier",
     .pack = head_pack,
     .forward = head_forward,
+    .backward = head_backward,
     .free = free_head,
 };

@@ -18,6 +18,13 @@ CQ_MUST_USE cq_status cq_normalize_new(cq_module **out, int64_t dim, const char 
 CQ_MUST_USE cq_status cq_head_open(cq_module **out, cq_pooling_mode *pooling, const cq_module *transformer,
                                    const char *directory, cq_arena *arena, cq_error *error);
 
+/* A new one, drawn from random, for an open transformer, whose config.json then names it. Errors: CQ_ERR_UNSUPPORTED. */
+CQ_MUST_USE cq_status cq_head_new(cq_module **out, cq_pooling_mode *pooling, cq_module *transformer,
+                                  const char *directory, cq_random *random, cq_arena *arena, cq_error *error);
+/* Writes both modules' weights into one file. */
+CQ_MUST_USE cq_status cq_head_save(const cq_module *head, const cq_module *transformer, cq_dtype weights,
+                                   const char *directory, cq_error *error);
+
 /* The module takes ownership of the tokenizer on success. Rows are drawn from N(0, 1), like PyTorch's EmbeddingBag. */
 CQ_MUST_USE cq_status cq_static_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, const char *path,
                                     cq_random *random, cq_arena *arena, cq_error *error);

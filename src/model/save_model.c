@@ -5,6 +5,7 @@
 #include "calque/version.h"
 #include "format/json.h"
 #include "model/encoder.h"
+#include "model/modules.h"
 #include "model/transformer_module.h"
 
 #include <string.h>
@@ -68,11 +69,20 @@ static cq_status write_model_config(const cq_encoder *e, const char *directory, 
   return cq_json_save(config, directory, "config_sentence_transformers.json", error);
 }
 
+/* transformers' layout, which all versions of sentence-transformers read: both modules in the root's files. */
+static cq_status write_reranker(const cq_encoder *e, cq_dtype weights, const char *directory, cq_error *error) {
+  const cq_module *m = e->modules[0];
+  cq_status status = m->type->save(m, weights, directory, error);
+  if (!status && m->lowercase) status = write_transformer_config(e, directory, error);
+  return status ? status : cq_head_save(e->modules[e->n_modules - 1], m, weights, directory, error);
+}
+
 cq_status cq_encoder_write(const cq_encoder *e, cq_dtype weights, const char *directory, const char *card,
                            cq_error *error) {
   char path[MAX_PATH];
-  cq_status status = write_modules(e, weights, directory, error);
-  if (!status) status = write_model_config(e, directory, error);
+  cq_status status =
+      e->of_pairs ? write_reranker(e, weights, directory, error) : write_modules(e, weights, directory, error);
+  if (!status && !e->of_pairs) status = write_model_config(e, directory, error);
   if (!status && card && !(status = cq_path_join(path, sizeof path, directory, "README.md", error)))
     status = cq_file_write(path, card, strlen(card), error);
   return status;

@@ -122,6 +122,26 @@ cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_m
   return tokenize(out, encoder, memory, sentence, (size_t)encoder->max_seq_length, truncated, error);
 }
 
+cq_status cq_pair_split(cq_slice pair[2], cq_slice text, cq_error *error) {
+  const char *mark = text.n ? memchr(text.data, CQ_PAIR_MARK, text.n) : NULL;
+  if (!mark)
+    return cq_fail(error, CQ_ERR_FORMAT,
+                   "a reranker takes a query and a passage with the character U+001F between them, not '%.*s'",
+                   (int)cq_min(text.n, (size_t)100), text.data);
+  const size_t n = (size_t)(mark - text.data);
+  pair[0] = (cq_slice){text.data, n}, pair[1] = (cq_slice){mark + 1, text.n - n - 1};
+  return CQ_OK;
+}
+
+cq_status cq_encoder_tokenize_pair(cq_ids *out, int32_t *second, const cq_encoder *encoder, cq_token_memory *memory,
+                                   const cq_slice pair[2], bool *truncated, cq_error *error) {
+  size_t n = 0;
+  const cq_status status = cq_tokenizer_encode_pair(out, &n, cq_encoder_text_module(encoder)->tokenizer, memory, pair,
+                                                    (size_t)encoder->max_seq_length, truncated, error);
+  *second = (int32_t)n;
+  return status;
+}
+
 /* Whether ids end with the closing special token, which follows every text. */
 static bool is_closed(const cq_ids *ids, const cq_module *text) {
   const int32_t sep = text->add_special ? cq_tokenizer_describe(text->tokenizer)->sep_id : -1;

@@ -10,19 +10,22 @@
 
 /* --- a column of sentences --- */
 
-static cq_status make_sequence_room(cq_sequences *s, size_t n, int64_t dim, int64_t states_width, cq_error *error) {
+static cq_status make_sequence_room(cq_sequences *s, size_t n, int64_t dim, int64_t states_width, bool of_pairs,
+                                    cq_error *error) {
   assert(s->capacity == 0 || (s->dim == dim && s->states_width == states_width));
   s->dim = dim, s->states_width = states_width;
   if (s->starts && n <= s->capacity) return CQ_OK;
   cq_free(s->starts);
+  cq_free(s->second);
   cq_free(s->vectors);
   cq_free(s->gradient);
   cq_free(s->states);
   s->starts = cq_alloc_array(n + 1, sizeof *s->starts);
+  s->second = of_pairs ? cq_alloc_array(n, sizeof *s->second) : NULL;
   s->vectors = cq_alloc_array(n, (size_t)dim * sizeof *s->vectors);
   s->gradient = cq_alloc_array(n, (size_t)dim * sizeof *s->gradient);
   s->states = cq_alloc_array(2 * n, (size_t)states_width * sizeof *s->states);
-  const bool made = s->starts && s->vectors && s->gradient && s->states;
+  const bool made = s->starts && (s->second || !of_pairs) && s->vectors && s->gradient && s->states;
   s->capacity = made ? n : 0;
   if (made) return CQ_OK;
   cq_free(s->starts);
@@ -30,9 +33,10 @@ static cq_status make_sequence_room(cq_sequences *s, size_t n, int64_t dim, int6
   return cq_fail_memory(error, "batch");
 }
 
-static cq_status tokenize_sequence(cq_sequences *s, const cq_encoder *encoder, cq_slice text, uint64_t *n_truncated,
-                                   cq_error *error) {
+static cq_status tokenize_sequence(cq_sequences *s, const cq_encoder *encoder, cq_slice text, size_t i,
+                                   uint64_t *n_truncated, cq_error *error) {
   bool truncated = false;
+  cq_slice pair[2];
   if (s->prompt.n) {
     cq_builder_clear(&s->with_prompt);
     cq_builder_bytes(&s->with_prompt, s->prompt.data, s->prompt.n);
@@ -40,7 +44,10 @@ static cq_status tokenize_sequence(cq_sequences *s, const cq_encoder *encoder, c
     if (s->with_prompt.failed) return cq_fail_memory(error, "prompt");
     text = (cq_slice){s->with_prompt.data, s->with_prompt.n};
   }
-  cq_status status = cq_encoder_tokenize(&s->ids, encoder, s->token, text, &truncated, error);
+  cq_status status = s->second ? cq_pair_split(pair, text, error)
+                               : cq_encoder_tokenize(&s->ids, encoder, s->token, text, &truncated, error);
+  if (!status && s->second)
+    status = cq_encoder_tokenize_pair(&s->ids, &s->second[i], encoder, s->token, pair, &truncated, error);
   if (n_truncated) *n_truncated += truncated;
   return status;
 }
@@ -48,7 +55,7 @@ static cq_status tokenize_sequence(cq_sequences *s, const cq_encoder *encoder, c
 cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq_slice *texts, size_t n,
                             int64_t states_width, uint64_t *n_truncated, cq_error *error) {
   const size_t width = (size_t)states_width;
-  cq_status status = make_sequence_room(s, n, cq_encoder_full_dim(encoder), states_width, error);
+  cq_status status = make_sequence_room(s, n, cq_encoder_full_dim(encoder), states_width, encoder->of_pairs, error);
   if (status) return status;
   s->ids.n = 0;
   s->starts[0] = 0;
@@ -58,7 +65,7 @@ cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq
   for (size_t i = 0; !status && i < n; i++) {
     if (s->token)
       cq_token_memory_drop_pieces(s->token, i < s->n_dropout ? s->piece_dropout : 0, cq_mix(s->dropout_key + i));
-    status = tokenize_sequence(s, encoder, texts[i], n_truncated, error);
+    status = tokenize_sequence(s, encoder, texts[i], i, n_truncated, error);
     s->starts[i + 1] = (int64_t)s->ids.n;
   }
   return status;
@@ -77,6 +84,7 @@ cq_status cq_sequences_batch(cq_batch *out, uint64_t **keys, const cq_sequences 
                     .starts = starts,
                     .n_seqs = (int64_t)n,
                     .skip = skip,
+                    .second = s->second ? s->second + first : NULL,
                     .keys = keys ? *keys : NULL,
                     .final = cq_sequences_states(s, first, n, false),
                     .dfinal = cq_sequences_states(s, first, n, true)};
@@ -93,6 +101,7 @@ void cq_sequences_free(cq_sequences *s) {
   cq_token_memory_free(s->token);
   cq_free(s->ids.ids);
   cq_free(s->starts);
+  cq_free(s->second);
   cq_free(s->vectors);
   cq_free(s->gradient);
   cq_free(s->states);

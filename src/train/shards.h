@@ -23,6 +23,7 @@ typedef struct cq_sequences {
   int32_t n_prompt_skip; /* leading tokens of each that pooling leaves out */
   cq_ids ids;
   int64_t *starts; /* [n + 1] */
+  int32_t *second; /* [n] cq_batch's, for an encoder of pairs; else NULL */
   float *vectors;  /* [n, dim] */
   float *gradient; /* [n, dim] of the vectors */
   float *states;   /* [n, states_width], followed by its gradient: see lab/autoencode/states.h */

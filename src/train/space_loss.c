@@ -72,6 +72,16 @@ double cq_space_cosines(const cq_space *s, const float *wanted, double weight) {
   return sum / (double)s->n;
 }
 
+double cq_logits_loss(float *gradients, const float *logits, const float *wanted, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double x = (double)logits[i], y = (double)wanted[i];
+    sum += fmax(x, 0) - x * y + log1p(exp(-fabs(x)));
+    gradients[i] += (float)((1 / (1 + exp(-x)) - y) / (double)n);
+  }
+  return sum / (double)n;
+}
+
 cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature, double weight, cq_worker *worker,
                             cq_context *ctx, cq_error *error) {
   const cq_contrast c = {.vectors = {s->vectors[0], s->vectors[1]},

@@ -28,6 +28,9 @@ double cq_space_distillation(const cq_space *s, int side, const float *targets, 
  * Reimers & Gurevych 2019, section 3, the regression objective. */
 double cq_space_cosines(const cq_space *s, const float *wanted, double weight);
 
+/* The mean over a reranker's logits [n] of the binary cross-entropy with wanted [n], probabilities. */
+double cq_logits_loss(float *gradients, const float *logits, const float *wanted, size_t n);
+
 /* The contrastive loss over the batch's translations, in both directions: contrast.h. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature, double weight,
                                         cq_worker *worker, cq_context *ctx, cq_error *error);

@@ -22,7 +22,7 @@ typedef struct problem {
   cq_worker worker;
   cq_ids ids;
   int64_t starts[N + 1];
-  int32_t skip[N];
+  int32_t skip[N], second[N];
   cq_batch batch;
   float *weights; /* [N, dim]: the loss is their sum over the vectors */
 } problem;
@@ -33,16 +33,21 @@ static void set_up(problem *p, const char *name) {
   cq_random random = cq_random_seeded(11, 0);
   *p = (problem){0};
   snprintf(path, sizeof path, "golden/models/%s", name);
-  if (cq_encoder_open(&p->encoder, tests_file(path), NULL, &error)) fail_msg("%s", error.message);
+  if (cq_encoder_open_any(&p->encoder, tests_file(path), NULL, &error)) fail_msg("%s", error.message);
   assert_int_equal(cq_encoder_make_trainable(p->encoder, NULL, NULL), CQ_OK);
   p->worker.kernels = p->encoder->kernels;
   for (int s = 0; s < N; s++) {
     bool truncated;
-    assert_int_equal(cq_encoder_tokenize(&p->ids, p->encoder, NULL, cq_slice_of(texts[s]), &truncated, NULL), CQ_OK);
+    const cq_slice pair[] = {cq_slice_of(texts[s]), cq_slice_of(texts[(s + 1) % N])};
+    assert_int_equal(p->encoder->of_pairs
+                         ? cq_encoder_tokenize_pair(&p->ids, &p->second[s], p->encoder, NULL, pair, &truncated, NULL)
+                         : cq_encoder_tokenize(&p->ids, p->encoder, NULL, pair[0], &truncated, NULL),
+                     CQ_OK);
     p->starts[s + 1] = (int64_t)p->ids.n;
     p->skip[s] = SKIP;
   }
   p->batch = (cq_batch){.ids = p->ids.ids, .starts = p->starts, .n_seqs = N, .skip = p->skip};
+  if (p->encoder->of_pairs) p->batch.second = p->second;
   const size_t n = (size_t)N * (size_t)cq_encoder_dim(p->encoder);
   p->weights = malloc(n * sizeof *p->weights);
   for (size_t i = 0; i < n; i++) p->weights[i] = (float)cq_random_normal(&random);
@@ -183,6 +188,19 @@ static void gradients_agree_with_differences(void **state) {
   check_model("t5-gated", false, 2e-3, 2e-2);
   check_model("pool-max-old", false, 2e-3, 2e-2);
   check_model("cnn", false, 2e-3, 2e-2);
+}
+
+/* Their classifiers: tanh, GELU, a norm, ReLU. */
+static void gradients_of_rerankers_agree(void **state) {
+  static const char *const smooth[] = {"bert", "xlmr", "electra", "modernbert", "modernbert-mean"};
+  char name[40];
+  (void)state;
+  for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++) {
+    snprintf(name, sizeof name, "../rerankers/%s", smooth[i]);
+    check_model(name, false, 1e-2, 2e-3);
+  }
+  check_model("../rerankers/distilbert", false, 2e-3, 2e-2);
+  check_model("../rerankers/xlmr", true, 1e-2, 2e-3);
 }
 
 /* What forward drops, backward drops. */
@@ -368,9 +386,13 @@ static void gradients_in_bf16_are_near(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_lack_of_room_changes_no_gradient), cmocka_unit_test(gradients_agree_with_differences),
-      cmocka_unit_test(gradients_agree_under_dropout),      cmocka_unit_test(what_is_passed_stays),
-      cmocka_unit_test(gradients_agree_with_pytorch),       cmocka_unit_test(prompts_are_left_out),
+      cmocka_unit_test(a_lack_of_room_changes_no_gradient),
+      cmocka_unit_test(gradients_agree_with_differences),
+      cmocka_unit_test(gradients_of_rerankers_agree),
+      cmocka_unit_test(gradients_agree_under_dropout),
+      cmocka_unit_test(what_is_passed_stays),
+      cmocka_unit_test(gradients_agree_with_pytorch),
+      cmocka_unit_test(prompts_are_left_out),
       cmocka_unit_test(gradients_in_bf16_are_near),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/slice.h"
 #include "calque/calque.h"
+#include "model/encoder.h"
 
 #include <math.h>
 
@@ -140,6 +142,63 @@ static void order_is_stable(void **state) {
   assert_memory_equal(order, expected, sizeof order);
 }
 
+/* ---- as an encoder, which training takes ---- */
+
+/* What is saved gives the same bits; so does a pair in one text. */
+static void saved_ones_give_the_same_logits(void **state) {
+  static const char *const names[] = {"bert",    "bert-saved", "bert-vocab", "xlmr",
+                                      "electra", "distilbert", "deberta",    "modernbert"};
+  (void)state;
+  assert_int_equal(make_test_directory(state), 0);
+  for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
+    char path[4096];
+    float logits[N], again[N];
+    cq_builder joined = {0};
+    size_t ends[N];
+    cq_slice pairs[N];
+    cq_encoder *e = NULL;
+    cq_error error = {0};
+    cq_reranker *r = open_golden(names[m], CQ_PRECISION_F32, 0);
+    assert_int_equal(cq_reranker_score_pairs(logits, NULL, r, queries, passages, N, NULL, NULL), CQ_OK);
+    char activation[40];
+    snprintf(activation, sizeof activation, "%s", cq_reranker_activation(r));
+    cq_reranker_free(r);
+    snprintf(path, sizeof path, RERANKERS "/%s", names[m]);
+    assert_true(cq_model_is_reranker(path));
+    assert_int_equal(cq_encoder_open_any(&e, path, NULL, NULL), CQ_OK);
+    for (int i = 0; i < N; i++) {
+      cq_builder_bytes(&joined, queries[i].data, queries[i].n);
+      cq_builder_char(&joined, CQ_PAIR_MARK);
+      cq_builder_bytes(&joined, passages[i].data, passages[i].n);
+      ends[i] = joined.n;
+    }
+    for (int i = 0; i < N; i++) {
+      const size_t first = i ? ends[i - 1] : 0;
+      pairs[i] = (cq_slice){joined.data + first, ends[i] - first};
+    }
+    assert_int_equal(cq_encoder_encode(again, NULL, e, pairs, N, NULL, NULL, NULL), CQ_OK);
+    assert_memory_equal(again, logits, sizeof logits);
+    assert_int_equal(cq_encoder_encode(again, NULL, e, queries, 1, NULL, NULL, &error), CQ_ERR_FORMAT);
+    assert_non_null(strstr(error.message, "a reranker takes a query and a passage with the character U+001F between"));
+    if (cq_encoder_save(e, test_path("saved"), true, "card", &error)) fail_msg("%s: %s", names[m], error.message);
+    cq_encoder_free(e);
+    cq_builder_free(&joined);
+    if (cq_reranker_open(&r, test_path("saved"), NULL, &error)) fail_msg("%s: %s", names[m], error.message);
+    assert_int_equal(cq_reranker_score_pairs(again, NULL, r, queries, passages, N, NULL, NULL), CQ_OK);
+    assert_memory_equal(again, logits, sizeof logits);
+    assert_string_equal(cq_reranker_activation(r), activation);
+    cq_reranker_free(r);
+  }
+  assert_int_equal(remove_test_directory(state), 0);
+}
+
+static void only_one_label_alone_is_a_reranker(void **state) {
+  (void)state;
+  assert_false(cq_model_is_reranker(RERANKERS "/three-labels"));
+  assert_false(cq_model_is_reranker(CQ_TESTS_DIR "/golden/models/bert-cased"));
+  assert_false(cq_model_is_reranker("nowhere"));
+}
+
 /* ---- bad input ---- */
 
 static void refused(const char *directory, const cq_encoder_options *options, cq_status status, const char *why) {
@@ -223,6 +282,8 @@ int main(void) {
       cmocka_unit_test(a_pair_does_not_depend_on_others),
       cmocka_unit_test(activations_are_the_directories),
       cmocka_unit_test(order_is_stable),
+      cmocka_unit_test(saved_ones_give_the_same_logits),
+      cmocka_unit_test(only_one_label_alone_is_a_reranker),
       cmocka_unit_test(other_models_are_refused),
       cmocka_unit_test(bad_texts_are_named),
       cmocka_unit_test(memory_runs_out),

@@ -271,8 +271,29 @@ static void memory_may_be_short(void **state) {
   unmake(&p);
 }
 
+/* Logits 0 and 2 with probabilities 1 and 0.25 by hand; the gradient by differences; large logits stay finite. */
+static void cross_entropy_of_logits(void **state) {
+  static const float logits[] = {0, 2}, wanted[] = {1, 0.25F};
+  float gradients[] = {1, 1};
+  (void)state;
+  const double value = cq_logits_loss(gradients, logits, wanted, 2);
+  assert_true(fabs(value - (log(2) + log(1 + exp(2)) - 0.5) / 2) < 1e-7);
+  for (int i = 0; i < 2; i++) {
+    double at[2];
+    for (int side = 0; side < 2; side++) {
+      float moved[] = {0, 2}, ignored[2] = {0};
+      moved[i] += side ? -1e-2F : 1e-2F;
+      at[side] = cq_logits_loss(ignored, moved, wanted, 2);
+    }
+    assert_true(fabs((double)gradients[i] - 1 - (at[0] - at[1]) / 2e-2) < 1e-5);
+  }
+  static const float far[] = {-500, 500};
+  assert_true(fabs(cq_logits_loss(gradients, far, wanted, 2) - (500 + 375) / 2.0) < 1e-6);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(cross_entropy_of_logits),
       cmocka_unit_test(gradients_are_those_of_plain_loops),
       cmocka_unit_test(pytorch_agrees),
       cmocka_unit_test(threads_do_not_change_a_bit),

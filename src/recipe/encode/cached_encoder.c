@@ -34,7 +34,7 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cons
                                  const char *cache, cq_error *error) {
   char fingerprint[33], name[48], directory[4096];
   *out = (cq_cached_encoder){.notice = options->notice, .notice_context = options->notice_context};
-  cq_status status = cq_encoder_open(&out->encoder, model, options, error);
+  cq_status status = cq_encoder_open_any(&out->encoder, model, options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) {
     const cq_precision in_use = cq_encoder_precision(out->encoder);
@@ -57,7 +57,7 @@ cq_status cq_cached_teacher_open(cq_cached_encoder *out, const char *model, bool
   cq_encoder *own = NULL; /* to see its precision: what is slow, the fingerprint, is computed once */
   quiet.notice = NULL;
   *out = (cq_cached_encoder){0};
-  const cq_status status = bf16 ? cq_encoder_open(&own, model, &quiet, error) : CQ_OK;
+  const cq_status status = bf16 ? cq_encoder_open_any(&own, model, &quiet, error) : CQ_OK;
   if (own && cq_encoder_precision(own) == CQ_PRECISION_F32) o.precision = CQ_PRECISION_BF16;
   cq_encoder_free(own);
   return status ? status : cq_cached_encoder_open(out, model, &o, cache, error);

@@ -83,7 +83,7 @@ cq_status cq_extend_check_texts(const cq_extend_texts *t, const cq_parallel *tra
     check_codes(t, translations);
     check_translations(t, translations);
     check_dev(t, &dev, translations);
-    status = cq_encoder_open(&teacher, o->model, NULL, error);
+    status = cq_encoder_open_any(&teacher, o->model, NULL, error);
   }
   const cq_parallel *const all[] = {translations, &dictionaries, &dev};
   for (size_t i = 0; !status && i < sizeof all / sizeof *all; i++)

@@ -74,6 +74,26 @@ static cq_status make_student(cq_extending *e, cq_error *error) {
   return status;
 }
 
+/* ---- a reranker ---- */
+
+/* Its logits are the targets: what is for vectors is left out, whatever was given. */
+static cq_status take_reranker(cq_extending *e, cq_error *error) {
+  cq_distill_options *d = &e->parts.distill;
+  if (e->o.kind != CQ_EXTEND_BODY || e->o.own_vocabulary)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is a reranker: kind static and own-vocabulary are for embedding models",
+                   e->o.model);
+  d->contrast = 0, d->final_contrast = -1, d->hard_negatives = 0, d->near_misses = false, d->n_matryoshka = 0;
+  return CQ_OK;
+}
+
+/* A pair is as long as its two texts. */
+static cq_status make_pairs(cq_extending *e, cq_error *error) {
+  if (!e->is_reranker) return CQ_OK;
+  const cq_status status = cq_extend_texts_make_pairs(&e->texts, error);
+  if (e->parts.run.max_characters) e->parts.run.max_characters = 2 * e->parts.run.max_characters + 1;
+  return status;
+}
+
 /* ---- the plan ---- */
 
 static void tell_settings(const cq_extending *e) {
@@ -128,6 +148,7 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
   if (!status) status = cq_extend_texts_make(&e->texts, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);
   if (!status) status = make_student(e, error);
+  if (!status) status = make_pairs(e, error);
   if (!status) tell_settings(e);
   if (!status && e->o.run->n_dev == 0 && e->texts.n_dev == 0)
     cq_extend_choose(
@@ -167,7 +188,7 @@ static cq_status train(cq_training_result *result, const cq_extending *e, bool r
   cq_training_options run = e->parts.run;
   cq_builder card = {0};
   run.output = e->trained, run.replace = replace, run.steps = e->steps.planned, run.balanced |= e->texts.n > 1;
-  if (run.n_dev == 0) run.dev = e->texts.dev, run.n_dev = e->texts.n_dev;
+  if (run.n_dev == 0 || e->is_reranker) run.dev = e->texts.dev, run.n_dev = e->texts.n_dev;
   cq_status status = cq_extend_card_end(&card, e, error);
   const cq_distillation_end end = {
       .time = {e->steps.given ? 0 : e->started + e->budget, e->budget}, .card = {card.data, card.n}, .done = e->done};
@@ -229,7 +250,7 @@ static cq_status open_plan(cq_extending *e, bool under_way, bool planned, cq_err
   cq_extend_texts_drop_empty(&e->texts);
   status = cq_extend_plan_read(&e->steps, &e->texts, e->plan, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);
-  return status;
+  return status ? status : make_pairs(e, error);
 }
 
 static cq_status extend(cq_extending *e, cq_training_result *result, cq_error *error) {
@@ -271,7 +292,9 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
   e->news = (cq_extend_news){.progress = o->run->progress, .context = o->run->progress_context, .told = &e->told};
   e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
   if (!cq_extend_time(&e->budget, o->time ? o->time : "20m")) e->budget = 0; /* checked */
-  if (o->own_vocabulary) status = cq_extend_language(&e->language, o, error);
+  e->is_reranker = cq_model_is_reranker(o->model);
+  if (e->is_reranker) status = take_reranker(e, error);
+  if (!status && o->own_vocabulary) status = cq_extend_language(&e->language, o, error);
   if (!status) status = extend(e, result ? result : &ignored, error);
   cq_extend_texts_close(&e->texts);
   cq_extend_inputs_close(&e->inputs);

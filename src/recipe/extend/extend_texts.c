@@ -183,11 +183,12 @@ cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
   const size_t max = o->n_to + o->n_dictionaries, n_given = max + o->n_text;
   t->files = cq_alloc_array_zeroed(max, sizeof *t->files);
   t->train = cq_alloc_array_zeroed(max, sizeof *t->train);
-  t->dev = cq_alloc_array_zeroed(max, sizeof *t->dev);
+  t->dev = cq_alloc_array_zeroed(max + o->run->n_dev, sizeof *t->dev);
+  t->pair_paths = cq_alloc_array(2 * max + o->run->n_dev, sizeof *t->pair_paths);
   t->n_lines = cq_alloc_array(n_given, sizeof *t->n_lines);
   t->dictionaries = cq_alloc_array(3 * o->n_dictionaries, sizeof *t->dictionaries);
   t->made_paths = cq_alloc_array(2 * o->n_dictionaries, sizeof *t->made_paths);
-  cq_status status = t->files && t->train && t->dev && t->n_lines && t->dictionaries && t->made_paths
+  cq_status status = t->files && t->train && t->dev && t->n_lines && t->dictionaries && t->made_paths && t->pair_paths
                          ? CQ_OK
                          : cq_fail_memory(error, "files");
   for (size_t i = 0; !status && i < n_given; i++) t->n_lines[i] = NOT_COUNTED;
@@ -204,6 +205,7 @@ void cq_extend_texts_close(cq_extend_texts *t) {
   cq_free(t->n_lines);
   cq_free(t->dictionaries);
   cq_free(t->made_paths);
+  cq_free(t->pair_paths);
 }
 
 static bool is_same_language(const cq_extend_texts *t, size_t i, size_t j) {

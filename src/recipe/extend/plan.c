@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "calque/encoder.h"
+#include "model/encoder.h"
 #include "recipe/run/identity.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@
 static cq_status identify_model(cq_run_identity *id, const char *model, cq_error *error) {
   cq_encoder *encoder;
   char fingerprint[33];
-  cq_status status = cq_encoder_open(&encoder, model, NULL, error);
+  cq_status status = cq_encoder_open_any(&encoder, model, NULL, error);
   if (status) return status;
   status = cq_encoder_fingerprint(fingerprint, encoder, error);
   if (!status) cq_run_identity_fingerprint(id, "model", fingerprint);

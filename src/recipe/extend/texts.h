@@ -27,6 +27,7 @@ typedef struct cq_extend_texts {
   cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then derived ones: names, inflected forms */
   size_t n_dictionaries, first_of_forms;
   char (*made_paths)[CQ_EXTEND_PATH];
+  char (*pair_paths)[CQ_EXTEND_PATH]; /* of a reranker's pairs: train's, then dev's */
   uint64_t *n_lines; /* lines of each file of o->text, o->to and o->dictionaries; UINT64_MAX: not yet counted */
   cq_extend_news *news;
 } cq_extend_texts;
@@ -47,6 +48,12 @@ size_t cq_extend_languages(const cq_extend_texts *t);
 /* The files for the vocabulary: *out [*n], borrowed. */
 CQ_MUST_USE cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_extend_texts *t,
                                              cq_error *error);
+
+/* --- reranker_pairs.c --- */
+
+/* Makes pairs of queries and passages from the files to train on and to evaluate on, which take their place. Call it
+ * once the vocabulary is made. */
+CQ_MUST_USE cq_status cq_extend_texts_make_pairs(cq_extend_texts *t, cq_error *error);
 
 /* --- check_texts.c --- */
 

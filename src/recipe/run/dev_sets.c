@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "calque/embedding.h"
 #include "format/json.h"
+#include "model/encoder.h"
 #include "train/parallel.h"
 
 #include <math.h>
@@ -65,6 +66,28 @@ static float *teacher_matrix(const cq_cached_encoder *teacher, const cq_slice *t
   return matrix;
 }
 
+/* Spearman's correlation of a reranker's logits with others. */
+static cq_status logits_spearman(double *out, const float *logits, const float *others, size_t n, cq_error *error) {
+  double *x = cq_alloc_array(n, 2 * sizeof *x);
+  if (!x) return cq_fail_memory(error, "logits");
+  for (size_t i = 0; i < n; i++) x[i] = (double)logits[i], x[n + i] = (double)others[i];
+  const cq_status status = cq_spearman(out, x, x + n, n, error);
+  cq_free(x);
+  return status;
+}
+
+/* A reranker has no translations to find: what counts is that it orders pairs as the teacher does. */
+static cq_status compare_logits(cq_translation_result *out, const float *wanted, const float *source,
+                                const float *target, size_t n, cq_error *error) {
+  if (!wanted)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "without a teacher, a reranker is measured by scored pairs (sts), not dev");
+  *out = (cq_translation_result){.n = n};
+  cq_status status = logits_spearman(&out->source_to_target, target, wanted, n, error);
+  if (!status) status = logits_spearman(&out->target_to_source, source, wanted, n, error);
+  out->mean = out->source_to_target;
+  return status;
+}
+
 static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *translation, double *student_variance,
                                    const cq_dev_set *set, const cq_encoder *encoder, const cq_cached_encoder *teacher,
                                    cq_context *ctx, cq_error *error) {
@@ -75,7 +98,9 @@ static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *tr
   cq_status status = wanted || !teacher ? CQ_OK : cq_fail_memory(error, "the teacher's vectors");
   if (!status) status = cq_encode_column(&source, encoder, ctx, rows->column[0], rows->n, NULL, error);
   if (!status) status = cq_encode_column(&target, encoder, ctx, rows->column[1], rows->n, NULL, error);
-  if (!status) status = cq_rows_translation(translation, rows, source, target, dim, ctx, error);
+  if (!status)
+    status = encoder->of_pairs ? compare_logits(translation, wanted, source, target, rows->n, error)
+                               : cq_rows_translation(translation, rows, source, target, dim, ctx, error);
   *mse = (cq_mse_result){.target = NAN, .source = NAN, .teacher_variance = NAN, .teacher_norm = NAN};
   if (!status) status = cq_vector_spread(student_variance, NULL, target, rows->n, dim, error);
   if (!status && wanted)
@@ -91,10 +116,28 @@ static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *tr
   return status;
 }
 
+/* A reranker reads both texts together. */
+static cq_status evaluate_scored_pairs(cq_sts_result *out, const cq_rows *rows, const cq_encoder *encoder,
+                                       cq_context *ctx, cq_error *error) {
+  float *logits = cq_alloc_array(rows->n, sizeof *logits);
+  double *x = cq_alloc_array(rows->n, sizeof *x);
+  cq_status status = logits && x ? CQ_OK : cq_fail_memory(error, "logits");
+  if (!status)
+    status = cq_encoder_encode_pairs(logits, NULL, encoder, rows->column[0], 1, rows->column[1], rows->n, ctx, error);
+  for (size_t i = 0; !status && i < rows->n; i++) x[i] = (double)logits[i];
+  *out = (cq_sts_result){.n = rows->n};
+  if (!status) status = cq_spearman(&out->spearman, x, rows->gold, rows->n, error);
+  if (!status) out->pearson = cq_pearson(x, rows->gold, rows->n);
+  cq_free(logits);
+  cq_free(x);
+  return status;
+}
+
 static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const cq_encoder *encoder, cq_context *ctx,
                               cq_error *error) {
   const cq_rows *rows = &set->rows;
   float *first = NULL, *second = NULL;
+  if (encoder->of_pairs) return evaluate_scored_pairs(out, rows, encoder, ctx, error);
   cq_status status = cq_encode_column(&first, encoder, ctx, rows->column[0], rows->n, NULL, error);
   if (!status) status = cq_encode_column(&second, encoder, ctx, rows->column[1], rows->n, NULL, error);
   if (!status) status = cq_rows_sts(out, rows, first, second, (size_t)cq_encoder_dim(encoder), error);
@@ -107,7 +150,7 @@ cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq
                           const cq_cached_encoder *teacher, cq_context *ctx, cq_error *error) {
   const double n_parallel = (double)sets->n_parallel, n_sts = (double)sets->n_sts;
   double mse = 0, translation = 0, sts = 0, student_variance = 0, teacher_variance = 0;
-  *out = (cq_dev_figures){.has_mse = teacher != NULL};
+  *out = (cq_dev_figures){.has_mse = teacher != NULL, .of_pairs = encoder->of_pairs};
   out->mse = cq_alloc_array_zeroed(sets->n_parallel, sizeof *out->mse);
   out->translation = cq_alloc_array_zeroed(sets->n_parallel, sizeof *out->translation);
   out->sts = cq_alloc_array_zeroed(sets->n_sts, sizeof *out->sts);
@@ -178,16 +221,19 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
                   bool markdown) {
   static const char *const parallel_names[] = {"parallel text", "src>trg %", "trg>src %",  "chance %",
                                                "MSE trg",       "MSE src",   "teacher var"};
+  static const char *const pair_names[] = {"pairs",   "Spearman trg", "Spearman src", "chance",
+                                           "MSE trg", "MSE src",      "teacher var"};
   static const char *const sts_names[] = {"similarity", "Spearman", "Pearson"};
   const bool two = before != NULL;
-  if (sets->n_parallel) dev_heading(out, markdown, parallel_names, figures->has_mse ? 7 : 4);
+  if (sets->n_parallel)
+    dev_heading(out, markdown, figures->of_pairs ? pair_names : parallel_names, figures->has_mse ? 7 : 4);
   for (size_t i = 0; i < sets->n_parallel; i++) {
     const cq_translation_result *t = &figures->translation[i], *tb = two ? &before->translation[i] : t;
     const cq_mse_result *m = &figures->mse[i], *mb = two ? &before->mse[i] : m;
     cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->parallel[i].label);
     dev_cell(out, markdown, "%.1f", 100 * tb->source_to_target, 100 * t->source_to_target, two);
     dev_cell(out, markdown, "%.1f", 100 * tb->target_to_source, 100 * t->target_to_source, two);
-    dev_cell(out, markdown, "%.1f", 0, 100.0 / (double)t->n, false);
+    dev_cell(out, markdown, "%.1f", 0, figures->of_pairs ? 0 : 100.0 / (double)t->n, false);
     if (figures->has_mse) {
       dev_cell(out, markdown, "%.4f", mb->target, m->target, two);
       dev_cell(out, markdown, "%.4f", mb->source, m->source, two);
@@ -216,9 +262,11 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
 void cq_dev_change(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *now) {
   for (size_t i = 0; i < sets->n_parallel; i++) {
     const cq_translation_result *b = &before->translation[i], *n = &now->translation[i];
-    cq_builder_printf(out, "%-28s  src>trg %5.1f -> %5.1f %%  trg>src %5.1f -> %5.1f %%", sets->parallel[i].label,
-                      100 * b->source_to_target, 100 * n->source_to_target, 100 * b->target_to_source,
-                      100 * n->target_to_source);
+    cq_builder_printf(out,
+                      now->of_pairs ? "%-28s  Spearman trg %5.1f -> %5.1f  src %5.1f -> %5.1f"
+                                    : "%-28s  src>trg %5.1f -> %5.1f %%  trg>src %5.1f -> %5.1f %%",
+                      sets->parallel[i].label, 100 * b->source_to_target, 100 * n->source_to_target,
+                      100 * b->target_to_source, 100 * n->target_to_source);
     if (now->has_mse) cq_builder_printf(out, "  MSE trg %.4f -> %.4f", before->mse[i].target, now->mse[i].target);
     cq_builder_char(out, '\n');
   }

@@ -24,9 +24,12 @@ void cq_dev_sets_free(cq_dev_sets *sets);
 
 /* One evaluation: a row per set, and their means. */
 typedef struct cq_dev_figures {
-  bool has_mse;                                /* there was a teacher to compare with */
-  cq_mse_result *mse;                          /* [n_parallel] */
-  cq_translation_result *translation;          /* [n_parallel] */
+  bool has_mse;       /* there was a teacher to compare with */
+  bool of_pairs;      /* a reranker's: see translation */
+  cq_mse_result *mse; /* [n_parallel] */
+  /* [n_parallel]; a reranker's: Spearman's correlation with the teacher's logits of the sources, of the targets'
+   * (source_to_target, mean) and of the sources' */
+  cq_translation_result *translation;
   cq_sts_result *sts;                          /* [n_sts] */
   double mean_mse, mean_translation, mean_sts; /* NaN without sets */
   double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */

@@ -112,7 +112,7 @@ cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *e
   cq_encoder_options options = cq_encoder_default_options();
   options.notice = cq_training_notice, options.notice_context = r;
   options.precision = r->o->precision == CQ_TRAINING_BF16 ? CQ_PRECISION_BF16 : CQ_PRECISION_F32;
-  cq_status status = cq_encoder_open(&r->encoder, name, &options, error);
+  cq_status status = cq_encoder_open_any(&r->encoder, name, &options, error);
   if (!status && r->o->max_seq_length > 0) status = cq_encoder_limit(r->encoder, r->o->max_seq_length, error);
   if (!status && r->o->freeze_body) cq_encoder_freeze_body(r->encoder);
   return status;
@@ -429,7 +429,7 @@ static cq_status finish_training(void *context, const char *best, cq_error *erro
   cq_training *r = context;
   cq_encoder *kept = NULL;
   cq_builder card = {0};
-  cq_status status = best ? cq_encoder_open(&kept, best, NULL, error) : CQ_OK;
+  cq_status status = best ? cq_encoder_open_any(&kept, best, NULL, error) : CQ_OK;
   const cq_encoder *model = best ? kept : r->encoder;
   if (!status && has_dev_sets(r)) {
     cq_dev_figures_free(&r->now);

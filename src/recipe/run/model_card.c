@@ -129,7 +129,7 @@ static void write_model_index(cq_builder *out, const cq_training *run) {
   cq_builder_text(out, "model-index:\n- name: ");
   cq_hub_card_value(out, title);
   cq_builder_text(out, "\n  results:\n");
-  for (size_t i = 0; i < run->dev.n_parallel; i++) {
+  for (size_t i = 0; i < run->dev.n_parallel && !run->encoder->of_pairs; i++) {
     const cq_translation_result *t = &run->now.translation[i];
     write_result(out, "translation", "Translation", run->dev.parallel[i].label);
     write_metric(out, "src2trg_accuracy", "Src2Trg Accuracy", t->source_to_target);
@@ -146,8 +146,11 @@ static void write_model_index(cq_builder *out, const cq_training *run) {
 
 void cq_model_card_write(cq_builder *out, const cq_training *run, uint64_t kept_step) {
   const cq_training_task *task = &run->task;
-  cq_builder_text(out, "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\ntags:\n"
-                       "- sentence-transformers\n- sentence-similarity\n- feature-extraction\n- calque\n");
+  cq_builder_text(out, run->encoder->of_pairs
+                           ? "---\nlibrary_name: sentence-transformers\npipeline_tag: text-ranking\ntags:\n"
+                             "- sentence-transformers\n- cross-encoder\n- reranker\n- calque\n"
+                           : "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\ntags:\n"
+                             "- sentence-transformers\n- sentence-similarity\n- feature-extraction\n- calque\n");
   write_languages(out, task->labeled);
   write_base_model(out, task->base_model);
   write_model_index(out, run);
@@ -167,7 +170,10 @@ void cq_model_card_write(cq_builder *out, const cq_training *run, uint64_t kept_
   cq_builder_char(out, '\n');
   if (run->has_before) cq_dev_risen(out, &run->dev, &run->before, &run->now);
   cq_builder_printf(out,
-                    "Translation: share of sentences whose nearest neighbor among the other column's is their "
-                    "partner.%s Similarity: correlation of cosine and human score, times 100.\n",
+                    run->encoder->of_pairs
+                        ? "Spearman's correlation with the teacher's logits of the sources, or of logits and scores, "
+                          "times 100.%s\n"
+                        : "Translation: share of sentences whose nearest neighbor among the other column's is their "
+                          "partner.%s Similarity: correlation of cosine and human score, times 100.\n",
                     run->teacher ? " MSE is times 100." : "");
 }

@@ -27,7 +27,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kinds[] = {"copy", "new-vocabulary", "transformer", "bilstm", "static", NULL};
+static const char *const kinds[] = {"copy", "new-vocabulary", "transformer", "bilstm", "static", "reranker", NULL};
 static const char *const vocabularies[] = {"unigram", "bpe", "words", NULL};
 static const char *const carry_overs[] = {"shared", "mean", "align", "focus", NULL};
 
@@ -36,11 +36,13 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_STUDENT_NEW_VOCABULARY, kinds, "KIND",
                "new-vocabulary: an existing model's layers under a vocabulary trained on the text; copy: an "
                "existing model as it is; transformer, bilstm: a fresh model; static: the mean of word vectors, fresh "
-               "or from a teacher (--from)"),
+               "or from a teacher (--from); reranker: an embedding model's layers under a fresh classifier with one "
+               "logit, for 'calque finetune'"),
      .letter = 'k'},
-    {CQ_TEXT(O, "from", from, CHANGES, "MODEL",
-             "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache; "
-             "static: the teacher; each row starts as the teacher's vector of that piece alone"),
+    {CQ_TEXT(
+         O, "from", from, CHANGES, "MODEL",
+         "copy, new-vocabulary, reranker: model to start from, a directory or a name in the local Hugging Face cache; "
+         "static: the teacher; each row starts as the teacher's vector of that piece alone"),
      .letter = 'f'},
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
              "text to train the vocabulary on: .txt or .tsv, which may be compressed, every column of it; files of one "
@@ -90,12 +92,13 @@ static const cq_option option_rows[] = {
 
 static cq_status check_student(const void *options, cq_error *error) {
   const cq_student_options *o = options;
-  const bool is_fresh = o->kind != CQ_STUDENT_COPY && o->kind != CQ_STUDENT_NEW_VOCABULARY;
+  const bool has_text = o->kind != CQ_STUDENT_COPY && o->kind != CQ_STUDENT_RERANKER;
+  const bool is_fresh = has_text && o->kind != CQ_STUDENT_NEW_VOCABULARY;
   if (!is_fresh && !o->from)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'from', a model to start with", kinds[o->kind]);
   if (is_fresh && o->from && o->kind != CQ_STUDENT_STATIC)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s starts from nothing: it takes no 'from'", kinds[o->kind]);
-  if (o->kind != CQ_STUDENT_COPY && o->n_text == 0)
+  if (has_text && o->n_text == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'text' for its vocabulary", kinds[o->kind]);
   if (o->kind == CQ_STUDENT_BILSTM && o->dim % 2 != 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, a BiLSTM's is even", o->dim);
@@ -440,7 +443,10 @@ cq_status cq_student_make(const char *directory, const char *vocabulary, const c
   if (o->from && o->kind != CQ_STUDENT_STATIC) {
     cq_encoder_options opening = cq_encoder_default_options();
     opening.notice = o->notice, opening.notice_context = o->notice_context;
-    status = cq_encoder_open(&e, o->from, &opening, error);
+    status = o->kind == CQ_STUDENT_RERANKER ? cq_encoder_new_pairs(&e, o->from, &opening, &random, error)
+                                            : cq_encoder_open_any(&e, o->from, &opening, error);
+    if (!status && e->of_pairs && (o->output_dim || o->embedding_dim))
+      status = cq_fail(error, CQ_ERR_ARGUMENT, "%s: output_dim and embedding_dim are for embedding models", o->from);
     if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY)
       status = change_vocabulary(e, vocabulary, o, &random, ctx, error);
     if (!status && o->max_seq_length > 0) status = cq_encoder_limit(e, o->max_seq_length, error);

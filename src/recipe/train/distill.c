@@ -6,7 +6,10 @@
  * Text in the teacher's language without translations is its own target: student -> MSE to teacher(sentence), once.
  * With a contrastive loss, the candidates are the batch's teacher vectors and hard negatives (hard_negatives.h).
  *
- * Source: Reimers & Gurevych 2020, section 2; for text without translations LEAF (arXiv 2509.12539). */
+ * A reranker's "vector" is its logit, and a text is a query, a mark, and a passage (CQ_PAIR_MARK).
+ *
+ * Source: Reimers & Gurevych 2020, section 2; for text without translations LEAF (arXiv 2509.12539); for logits
+ * Hofstätter et al. 2020 (arXiv 2010.02666). */
 #include "train/training_data.h"
 
 #include "base/clock.h"
@@ -231,6 +234,12 @@ static cq_status open_student(run *r, cq_error *error) {
   if (o->piece_dropout > 0 && (!t || strcmp(cq_tokenizer_describe(t)->type, "Unigram") != 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s: piece_dropout is for Unigram vocabularies, not for %s", o->student,
                    t ? cq_tokenizer_describe(t)->type : "one of whole words");
+  const bool of_pairs = r->training.encoder->of_pairs;
+  if (of_pairs != r->teacher.encoder->of_pairs)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is a reranker, %s is none: teacher and student are of one kind",
+                   of_pairs ? o->student : o->teacher, of_pairs ? o->teacher : o->student);
+  if (of_pairs && (o->contrast > 0 || o->dim_match != CQ_DIM_EQUAL))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "contrast and dim-match are for vectors: a reranker gives one logit");
   const int dim = cq_encoder_full_dim(r->training.encoder);
   switch (o->dim_match) {
   case CQ_DIM_FIT:
@@ -369,7 +378,11 @@ static cq_status identify_distill(const void *context, cq_run_identity *out, cq_
 
 static void distill_card_title(const void *context, cq_builder *card) {
   const run *r = context;
-  cq_builder_text(card, r->o.n_train > 0
+  cq_builder_text(card, r->training.encoder->of_pairs
+                            ? "A reranker (cross-encoder) that gives a translated query and a passage the logit that a "
+                              "teacher gives the original. Made with calque by distillation of logits (Hofstätter et "
+                              "al. 2020) from "
+                        : r->o.n_train > 0
                             ? "A sentence encoder that gives a sentence and its translations one vector. Made with "
                               "calque by multilingual knowledge distillation (Reimers & Gurevych 2020) from "
                             : "A sentence encoder that gives a sentence the vector that a larger one gives it. Made "
@@ -390,7 +403,8 @@ static void distill_card_task(const void *context, cq_builder *card) {
   cq_model_card_name(card, r->o.teacher);
   cq_builder_text(card, ", student begun from ");
   cq_model_card_name(card, r->o.student);
-  cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source");
+  cq_builder_printf(card, "\n- loss: mean squared error to the teacher's %s of the source, on the source",
+                    r->training.encoder->of_pairs ? "logit" : "vector");
   if (r->o.n_train > 0) cq_builder_text(card, " and on its translation");
   if (r->o.n_train > 0 && r->o.source_share < 1) cq_builder_printf(card, ", %g of the sources", r->o.source_share);
   if (r->o.contrast > 0) {
@@ -457,7 +471,7 @@ cq_status cq_distill_part(cq_training_result *result, const cq_distill_options *
   if (!status)
     status = cq_cached_teacher_open(&r->teacher, o->teacher, training.precision == CQ_TRAINING_BF16, &opening,
                                     o->cache_directory, error);
-  if (!status)
+  if (!status && !r->teacher.encoder->of_pairs)
     status =
         cq_check_columns(&r->data, cq_encoder_text_module(r->teacher.encoder)->tokenizer, cq_training_notice, t, error);
   if (!status) status = open_student(r, error);

@@ -29,14 +29,15 @@ static const cq_option option_rows[] = {
              "files, weight 2 means twice as many draws (weights imply --balanced)")},
     {CQ_DATA(O, "scored", scored, n_scored, CHANGES, "[LABEL=]TSV[:WEIGHT]",
              "scored pairs (sentence, sentence, score), for the cosine similarity loss "
-             "(CosineSimilarityLoss)")},
+             "(CosineSimilarityLoss); for a reranker (query, passage, score), for the cross-entropy of its logit and "
+             "the score (BinaryCrossEntropyLoss)")},
     {CQ_DATA(
         O, "pairs", pairs, n_pairs, CHANGES, "[LABEL=]TSV[:WEIGHT]",
         "pairs that belong together (paraphrases, translations, question and answer), for the contrastive loss over "
         "in-batch negatives (InfoNCE, MultipleNegativesRankingLoss); a third column is a hard negative. A larger "
         "--batch has more negatives, which gives better models and takes more memory; --accumulate adds no negatives")},
     {CQ_NUMBER(O, "max-score", max_score, CHANGES, 5, 0, 1e308, "X",
-               "the score in --scored that means a cosine of 1; 0 means 0"),
+               "the score in --scored that means a cosine, or a reranker's probability, of 1; 0 means 0"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 0, 1e308, "X",
                "temperature of the contrastive loss: cosines are divided by it (1 / sentence-transformers' scale)"),
@@ -94,6 +95,8 @@ typedef struct run {
   uint32_t *ids_now[2];                /* [batch_pairs], [2 batch_pairs] text ids of the two sides; equal texts have
                                         * equal ids */
   kind kind;                           /* of the batch */
+  cq_builder joined;                   /* a reranker's pairs, one after another */
+  size_t *pair_ends;                   /* [batch_pairs] in `joined` */
 } run;
 
 /* ---- data ---- */
@@ -189,7 +192,9 @@ static cq_status read_data(run *r, cq_error *error) {
   r->texts = cq_alloc_array(n, 3 * sizeof *r->texts);
   r->labels_now = cq_alloc_array(n, sizeof *r->labels_now);
   r->scores_now = cq_alloc_array(n, sizeof *r->scores_now);
-  return r->pairs && r->texts && r->labels_now && r->scores_now ? CQ_OK : cq_fail_memory(error, "batch");
+  r->pair_ends = cq_alloc_array(n, sizeof *r->pair_ends);
+  return r->pairs && r->texts && r->labels_now && r->scores_now && r->pair_ends ? CQ_OK
+                                                                                : cq_fail_memory(error, "batch");
 }
 
 static uint64_t count_all_pairs(const run *r) {
@@ -247,10 +252,29 @@ static size_t fill_batch(run *r, uint64_t number) {
   return n_texts;
 }
 
+/* A reranker's texts: a pair each. */
+static cq_status join_pairs(run *r, size_t *n_texts, cq_error *error) {
+  const size_t n = *n_texts / 2;
+  size_t *ends = r->pair_ends;
+  cq_builder_clear(&r->joined);
+  for (size_t i = 0; i < n; i++) {
+    cq_builder_bytes(&r->joined, r->texts[i].data, r->texts[i].n);
+    cq_builder_char(&r->joined, CQ_PAIR_MARK);
+    cq_builder_bytes(&r->joined, r->texts[n + i].data, r->texts[n + i].n);
+    ends[i] = r->joined.n;
+  }
+  if (r->joined.failed) return cq_fail_memory(error, "batch");
+  for (size_t i = 0, first = 0; i < n; first = ends[i++])
+    r->texts[i] = (cq_slice){r->joined.data + first, ends[i] - first};
+  *n_texts = n;
+  return CQ_OK;
+}
+
 /* The loss of the batch's vectors. */
 static cq_status compute_batch_loss(void *context, double *loss, float *gradients, const float *vectors, size_t n_texts,
                                     cq_error *error) {
   run *r = context;
+  const bool of_pairs = r->training.encoder->of_pairs; /* each text is a pair, whose vector is its logit */
   const int64_t n = r->training.o->batch_pairs, dim = cq_encoder_full_dim(r->training.encoder);
   const cq_space space = {{vectors, vectors + n * dim}, {gradients, gradients + n * dim}, n, dim};
   cq_status status = CQ_OK;
@@ -261,7 +285,10 @@ static cq_status compute_batch_loss(void *context, double *loss, float *gradient
     *loss = report.loss;
     break;
   }
-  case SCORED: *loss = cq_space_cosines(&space, r->scores_now, 1); break;
+  case SCORED:
+    *loss = of_pairs ? cq_logits_loss(gradients, vectors, r->scores_now, (size_t)n)
+                     : cq_space_cosines(&space, r->scores_now, 1);
+    break;
   case RANKED: {
     const cq_contrast c = {.vectors = {space.vectors[0], space.vectors[1]},
                            .gradients = {space.gradients[0], space.gradients[1]},
@@ -281,8 +308,9 @@ static cq_status compute_batch_loss(void *context, double *loss, float *gradient
 static cq_status compute_finetune_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
-  const size_t n_texts = fill_batch(r, cq_trainer_batches(trainer));
-  cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, compute_batch_loss, r, report, error);
+  size_t n_texts = fill_batch(r, cq_trainer_batches(trainer));
+  cq_status status = r->training.encoder->of_pairs ? join_pairs(r, &n_texts, error) : CQ_OK;
+  if (!status) status = cq_trainer_step_jointly(trainer, r->texts, n_texts, compute_batch_loss, r, report, error);
   r->training.kind = names[r->kind];
   if (!status && r->head && report->updated)
     status = cq_label_head_update(r->head, 1.0 / r->training.o->accumulate, r->training.ctx, error);
@@ -321,7 +349,8 @@ static cq_status identify_finetune(const void *context, cq_run_identity *out, cq
 
 static void finetune_card_title(const void *context, cq_builder *card) {
   const run *r = context;
-  cq_builder_text(card, "A sentence encoder. Made with calque by finetuning ");
+  cq_builder_printf(card, "A %s. Made with calque by finetuning ",
+                    r->training.encoder->of_pairs ? "reranker (cross-encoder)" : "sentence encoder");
   cq_model_card_name(card, r->o.model);
   cq_builder_char(card, '.');
 }
@@ -342,7 +371,10 @@ static void finetune_card_task(const void *context, cq_builder *card) {
     cq_builder_printf(card, "- labels: cross-entropy of %u, predicted from (u, v, |u - v|) (Reimers & Gurevych 2019)\n",
                       r->labels.n);
   if (o->n_scored > 0)
-    cq_builder_printf(card, "- scores, from 0 to %g: squared error of the cosine (Reimers & Gurevych 2019)\n",
+    cq_builder_printf(card,
+                      r->training.encoder->of_pairs
+                          ? "- scores, from 0 to %g: cross-entropy of the logit\n"
+                          : "- scores, from 0 to %g: squared error of the cosine (Reimers & Gurevych 2019)\n",
                       o->max_score);
   if (o->n_pairs > 0)
     cq_builder_printf(card, "- pairs: ranking among the batch's%s, temperature %g (Henderson et al. 2017)\n",
@@ -368,6 +400,8 @@ static void release_finetune(run *r) {
   cq_free(r->texts);
   cq_free(r->labels_now);
   cq_free(r->scores_now);
+  cq_builder_free(&r->joined);
+  cq_free(r->pair_ends);
   cq_free(r);
 }
 
@@ -394,6 +428,11 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
   r->training.task.base_model = r->o.model;
   if (!status) status = read_data(r, error);
   if (!status) status = cq_training_open_encoder(&r->training, r->o.model, error);
+  if (!status && r->training.encoder->of_pairs && r->o.n_nli + r->o.n_pairs > 0)
+    status = cq_fail(error, CQ_ERR_ARGUMENT,
+                     "%s is a reranker, which is trained on scored pairs: nli and pairs are for "
+                     "embedding models",
+                     r->o.model);
   if (!status) status = make_head(r, error);
   if (!status) status = cq_training_run(&r->training, count_all_pairs(r), result, error);
   release_finetune(r);
