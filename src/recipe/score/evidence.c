@@ -9,13 +9,11 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/order.h"
 #include "base/utf8.h"
 #include "calque/embedding.h"
 #include "text/script.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 const char *const cq_evidence_names[] = {
     "cosine",
@@ -56,11 +54,6 @@ const char *const cq_evidence_names[] = {
 #define PRIOR_NULL        0.35 /* mean cosine of unrelated sentences, and its deviation */
 #define PRIOR_NULL_SPREAD 0.11
 enum { N_SHIFTS = 32 };
-
-double cq_quantile(double *values, size_t n, double share) {
-  if (n) qsort(values, n, sizeof *values, cq_order_doubles);
-  return n ? values[(size_t)((double)(n - 1) * share)] : 0;
-}
 
 /* The longer side's beginning that is as long as the shorter side, and the rest: of truncated text, the shorter side
  * translates the beginning alone. */

@@ -3,7 +3,10 @@
 #define RECIPE_SCORE_GATHERING_H
 
 #include "base/map.h"
+#include "base/order.h"
 #include "recipe/score/evidence.h"
+
+#include <stdlib.h>
 
 /* A file of few rows says little about its own cosines and lengths: as many rows as these count for the usual ones. */
 #define CQ_PRIOR_ROWS 20.0
@@ -58,8 +61,11 @@ static inline int cq_longer_side(const cq_gathering *g, size_t i) {
   return g->surplus[i] < 0;
 }
 
-/* values is sorted. */
-double cq_quantile(double *values, size_t n, double share);
+/* Sorts the values. */
+static inline double cq_quantile(double *values, size_t n, double share) {
+  if (n) qsort(values, n, sizeof *values, cq_order_doubles);
+  return n ? values[(size_t)((double)(n - 1) * share)] : 0;
+}
 
 /* words.c: reads the words, then indexes their stems. */
 CQ_MUST_USE cq_status cq_gather_words(cq_gathering *g, cq_error *error);
