@@ -121,7 +121,8 @@ cq_status cq_head_open(cq_module **out, cq_pooling_mode *pooling, const cq_modul
   const cq_transformer *t = (const cq_transformer *)transformer;
   head *h = NULL;
   cq_status status = begin_head(&h, pooling, t, directory, arena, error);
-  if (h) *out = &h->base;
+  if (!h) return status;
+  *out = &h->base;
   return status ? status : take_weights(h, h->kind, t, directory, arena, error);
 }
 
@@ -153,7 +154,8 @@ cq_status cq_head_new(cq_module **out, cq_pooling_mode *pooling, cq_module *tran
   cq_transformer *t = (cq_transformer *)transformer;
   head *h = NULL;
   cq_status status = begin_head(&h, pooling, t, directory, arena, error);
-  if (h) *out = &h->base;
+  if (!h) return status;
+  *out = &h->base;
   if (status) return status;
   const struct kind *k = h->kind;
   if (k->norm)
