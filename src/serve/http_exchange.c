@@ -384,15 +384,16 @@ static enum MHD_Result send_answer(exchange *x) {
   char number[32];
   const size_t n = r->constant ? r->n_constant : r->answer.n;
   const void *bytes = r->constant ? r->constant : r->answer.data;
+  const char *type = r->content_type ? r->content_type : "application/json";
   const bool in_blocks = !r->constant && n > BLOCK;
   struct MHD_Response *response =
       in_blocks ? MHD_create_response_from_callback(n, BLOCK, give_block, x, NULL)
                 : MHD_create_response_from_buffer(n, (void *)(size_t)bytes, MHD_RESPMEM_PERSISTENT);
   if (!response) return MHD_NO;
-  if (n) add_header(response, "Content-Type", r->content_type ? r->content_type : "application/json");
+  if (n) add_header(response, "Content-Type", type);
   if (*x->allow) add_header(response, "Allow", x->allow);
   if (r->disposition) add_header(response, "Content-Disposition", r->disposition);
-  if (r->disposition && strcmp(r->content_type, "application/pdf") != 0) /* viewers of PDF need what this forbids */
+  if (r->disposition && strcmp(type, "application/pdf") != 0) /* viewers of PDF need what this forbids */
     add_header(response, "Content-Security-Policy", "default-src 'none'; sandbox");
   if (r->content_encoding) add_header(response, "Content-Encoding", r->content_encoding);
   add_header(response, "X-Content-Type-Options", "nosniff");

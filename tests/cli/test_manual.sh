@@ -106,7 +106,7 @@ diff wanted got >log || { head -n 6 log; fail "bash does not complete the words 
 touch corpus.tsv
 mkdir corpora
 offers 'calque|mo' 'model'
-offers 'calque|model|new|--kind|' 'bilstm copy new-vocabulary static transformer'
+offers 'calque|model|new|--kind|' 'bilstm copy new-vocabulary reranker static transformer'
 offers 'calque|model|new|-k|s' 'static'
 offers 'calque|model|new|--kind|=|s' 'static'
 offers 'calque|encode|--batch|' ''
