@@ -651,18 +651,21 @@ static bool has_one_label(const json_t *config) {
          json_object_size(json_object_get(config, "id2label")) == 1;
 }
 
-bool cq_model_is_reranker(const char *name) {
+cq_status cq_model_is_reranker(bool *is, const char *name, cq_error *error) {
   char directory[MAX_PATH], path[MAX_PATH];
   json_t *config = NULL, *list = NULL;
-  bool is = !cq_model_resolve(directory, sizeof directory, name, NULL) &&
-            !read_if_there(&config, path, directory, "config.json", NULL) && has_one_label(config) &&
-            !cq_path_join(path, sizeof path, directory, "modules.json", NULL);
-  if (is && cq_file_exists(path)) is = !cq_json_read(&list, path, NULL) && json_array_size(list) == 1;
+  cq_status status = cq_model_resolve(directory, sizeof directory, name, error);
+  if (!status) status = read_if_there(&config, path, directory, "config.json", error);
+  if (!status) status = cq_path_join(path, sizeof path, directory, "modules.json", error);
+  if (!status && cq_file_exists(path)) status = cq_json_read(&list, path, error);
+  *is = !status && has_one_label(config) && (!list || json_array_size(list) == 1);
   json_decref(config);
   json_decref(list);
-  return is;
+  return status;
 }
 
 cq_status cq_encoder_open_any(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
-  return open_encoder(out, name, cq_model_is_reranker(name), options, error);
+  bool of_pairs;
+  const cq_status status = cq_model_is_reranker(&of_pairs, name, error);
+  return status ? status : open_encoder(out, name, of_pairs, options, error);
 }

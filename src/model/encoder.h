@@ -90,7 +90,7 @@ void cq_encoder_freeze_body(cq_encoder *encoder);
 #define CQ_PAIR_MARK '\x1F'
 
 /* Whether the model's configuration names a classifier with one label. */
-bool cq_model_is_reranker(const char *name);
+CQ_MUST_USE cq_status cq_model_is_reranker(bool *is, const char *name, cq_error *error);
 /* cq_encoder_open, or cq_encoder_open_pairs for a reranker. */
 CQ_MUST_USE cq_status cq_encoder_open_any(cq_encoder **out, const char *name, const cq_encoder_options *options,
                                           cq_error *error);

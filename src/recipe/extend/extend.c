@@ -292,8 +292,8 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
   e->news = (cq_extend_news){.progress = o->run->progress, .context = o->run->progress_context, .told = &e->told};
   e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
   if (!cq_extend_time(&e->budget, o->time ? o->time : "20m")) e->budget = 0; /* checked */
-  e->is_reranker = cq_model_is_reranker(o->model);
-  if (e->is_reranker) status = take_reranker(e, error);
+  status = cq_model_is_reranker(&e->is_reranker, o->model, error);
+  if (!status && e->is_reranker) status = take_reranker(e, error);
   if (!status && o->own_vocabulary) status = cq_extend_language(&e->language, o, error);
   if (!status) status = extend(e, result ? result : &ignored, error);
   cq_extend_texts_close(&e->texts);
