@@ -80,6 +80,7 @@ typedef struct pivot {
   cq_corpus_counts *counts;
   cq_row_writer writer;
   cq_builder key, line;
+  cq_pairs lines;           /* rows of other formats, as tab-separated ones */
   char names[2][2][64];     /* the languages of each file's columns; "": it does not name them */
   const char *languages[2]; /* of the output's */
 } pivot;
@@ -119,13 +120,12 @@ static cq_status note_names(pivot *p, size_t side, const cq_source *rows, cq_err
 static bool next_pivot_row(cq_status *status, cq_row *out, pivot *p, size_t side, cq_source *rows, cq_error *error) {
   if (!cq_source_more(status, out, rows, error)) return false;
   if (out->line.data) return true;
-  cq_pairs lines = {.kind = CQ_PAIRS_AS_TSV};
   if (out->n < rows->files.min_columns)
     *status = cq_fail_file(error, CQ_ERR_FORMAT, p->inputs[side], "%zu columns, expected at least %zu", out->n,
                            rows->files.min_columns);
   if (!*status) *status = note_names(p, side, rows, error);
   cq_builder_clear(&p->line);
-  if (!*status) *status = cq_pairs_render(&p->line, &lines, (cq_slice){0}, out->columns, out->n, NULL, error);
+  if (!*status) *status = cq_pairs_render(&p->line, &p->lines, (cq_slice){0}, out->columns, out->n, NULL, error);
   if (*status) return false;
   out->line = (cq_slice){p->line.data, p->line.n - 1};
   out->n = cq_tsv_split(out->columns, CQ_ROW_MAX, out->line);
@@ -295,6 +295,7 @@ cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_option
   cq_status status = cq_options_take(&o, &cq_group_corpus_pivot, options, error);
   if (status) return status;
   pivot p = {.o = &o, .inputs = {o.first, o.second}, .flow = CQ_CORPUS_FLOW(&o), .counts = counts};
+  p.lines.kind = CQ_PAIRS_AS_TSV;
   parse_joined_columns(p.on, o.on); /* which was checked */
   const size_t n_parts = count_parts(&o);
   status = cq_row_writer_open(&p.writer, &p.flow, counts, error);
@@ -303,5 +304,6 @@ cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_option
   status = n_parts > 1 ? join_parts(&p, n_parts, error) : join_files(&p, p.inputs, &p.flow, counts, error);
   cq_builder_free(&p.key);
   cq_builder_free(&p.line);
+  cq_builder_free(&p.lines.room);
   return cq_row_writer_finish(&p.writer, status, error);
 }
