@@ -119,8 +119,8 @@ static void fill_text(cq_lines *l) {
     read_bytes(&l->text_over, l, l->text, &l->end, l->capacity);
 }
 
-/* Looks at the first bytes, of which UTF-8 has no NUL, and begins with no mark of UTF-16. Only where there is one, more
- * bytes than those of the first line are waited for. */
+/* Looks at the first bytes. UTF-8 has no NUL there and no mark of UTF-16: only where one is found, more bytes than those
+ * of the first line are waited for. */
 static void recognize_encoding(cq_lines *l) {
   const cq_slice first = {l->text, cq_min(l->end, (size_t)CQ_WIDE_LOOKED_AT)};
   const bool may_be_wide = first.n && ((unsigned char)*first.data >= 0xFE || memchr(first.data, '\0', first.n));

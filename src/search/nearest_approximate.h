@@ -18,7 +18,7 @@ typedef struct cq_nearest_approximate_options {
 
 /* What a search did. */
 typedef struct cq_nearest_approximate_report {
-  double recall;   /* the share of 1,000 rows of x, evenly spread, whose nearest row is the exact one */
+  double recall;   /* the share of sampled mutual neighbors that were found; others chose the effort */
   double compared; /* the share of all pairs of rows that were */
   size_t n_lists, effort;
   /* Seconds of all processors: centroids; y to lists; exact pairs of the sample; the rest. */

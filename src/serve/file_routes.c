@@ -3,7 +3,7 @@
  *   ID of a document in the index ──▶ FILE, FILE#ID or FILE:LINE in the served folder ──▶ its bytes
  *                                 └─ no folder, or the file has gone ──▶ the document's text
  *
- * A file is opened component by component, none of which begins with a dot. Text is shown as text/plain, a PDF as such;
+ * A file is opened component by component, and none may begin with a dot. Text is shown as text/plain, a PDF as such;
  * whatever could run or is opened by another program (HTML, DOCX) is for downloading only. */
 #include "serve/route.h"
 

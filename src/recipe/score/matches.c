@@ -266,8 +266,8 @@ cq_status cq_gather_matches(cq_gathering *g, cq_context *ctx, cq_error *error) {
   for (size_t i = 0; !status && i < n; i++)
     if (w.raw[i * RAW + 5] >= 6) orders[n_orders++] = w.raw[i * RAW + 4];
   if (!status) {
-    const double median = cq_quantile(orders, n_orders, 0.6);
-    w.usual_order = ((double)n_orders * median + CQ_PRIOR_ROWS) / ((double)n_orders + CQ_PRIOR_ROWS);
+    const double usual = cq_quantile(orders, n_orders, 0.6);
+    w.usual_order = ((double)n_orders * usual + CQ_PRIOR_ROWS) / ((double)n_orders + CQ_PRIOR_ROWS);
   }
   for (size_t i = 0; !status && i < n; i++) {
     double *e = cq_evidence_row(g, i);
