@@ -157,7 +157,7 @@ cq_status cq_documents_open(cq_documents **out, const char *const *paths, size_t
 }
 
 static void close_file(cq_documents *d) {
-  if (d->type && d->type->close) d->type->close(d->state);
+  if (d->state && d->type->close) d->type->close(d->state); /* NULL: it did not open */
   if (d->file.lines) cq_lines_close(d->file.lines);
   d->file.lines = NULL, d->type = NULL, d->state = NULL;
   cq_map_free(&d->ids);

@@ -113,6 +113,7 @@ static void translations_are_units(void **state) {
         NULL);
   FAILS("cut.tmx", "<tmx version=\"1.4\"><body><tu><tuv xml:lang=\"en\"><seg>It", 1, "it ends too early");
   FAILS("none.tmx", "<html><p>no memory</html>", 1, "none.tmx");
+  FAILS("named", "<!DOCTYPE tmx>\ntext\n", 0, "is in no format of translations"); /* does not open */
 }
 
 /* What is left of a damaged file: ids of documents, each after a blank, and the number of those skipped. */
