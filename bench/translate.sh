@@ -9,7 +9,9 @@
 #   RUN   PAIR-KIND, PAIR fr-it or en-de (multi30k), KIND one of
 #           own        decoders learn from their own language's vectors alone
 #           more       the same, and text of one language besides (fr-it)
-#           hub        the same, with English as a third language and the pairs that it has with both (fr-it)
+#           fetched    own, with ten times the pairs: text of free software (TEXT, a folder that scripts/fetch-text made), what
+#                      French and Italian have of the same English
+#           hub        more, with English as a third language and the pairs that it has with both (fr-it)
 #           other      from the other language's, without losses between languages: a supervised encoder-decoder, the bound
 #           both       from both in turn
 #           described  the system as described, everything at once, 16 numbers
@@ -45,6 +47,16 @@ fr_it_text() {
   gzip -dc "$data"/en-it/train-{tatoeba,tldr}.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u | unseen 2 2 >"$work/en-it.tsv"
   unseen 1 2 <"$work/all.tsv" >"$work/fr-it.tmp"
   mv "$work/fr-it.tmp" "$work/fr-it.tsv" # the last: with it all is there
+}
+
+# What two languages have of the same English, in the folder's text of each kind.
+fetched_text() {
+  local l
+  [ -s "$work/fr-it.fetched.tsv" ] && return
+  for l in fr it; do gzip -dc "${TEXT:?a folder that scripts/fetch-text made}"/text/*/en-$l.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u >"$work/fetched.$l.tsv"; done
+  "$program" data pivot "$work/fetched.fr.tsv" "$work/fetched.it.tsv" | cat "$work/fr-it.tsv" - | LC_ALL=C sort -u |
+    unseen 1 2 >"$work/fetched.tmp"
+  mv "$work/fetched.tmp" "$work/fr-it.fetched.tsv"
 }
 
 # Lines none of whose columns A to B is a held-out sentence, in any case and punctuation.
@@ -83,6 +95,7 @@ for run in "$@"; do
   case $kind in
   own) ;;
   more) text+=(fr="$work/fr.txt" it="$work/it.txt") ;;
+  fetched) fetched_text && text=(fr,it="$work/fr-it.fetched.tsv") ;;
   hub) text+=(en,fr="$work/en-fr.tsv" en,it="$work/en-it.tsv") ;;
   other) options+=(--feed other --alpha 0 --distance 0 --noise 0) ;;
   both) options+=(--feed both) ;;
