@@ -30,7 +30,7 @@ if [ ! -d student ]; then
   done
   resume=; [ ! -d student.extend ] || resume=--resume
   "$calque" extend teacher --to de=de.tsv --to ru=ru.tsv --dev de=dev-de.tsv --dev ru=dev-ru.tsv --time "${TIME:-60m}" \
-    --lr 3e-5 --embedding-lr 3e-4 --cache cache --output student $resume
+    --cache cache --output student $resume
 fi
 sed -n '/^## Held-out/,/^$/p; /^| pairs/,/^$/p' student/README.md
 # First stage and rerankers on the topics of held-out articles; the student's in its own languages.

@@ -47,6 +47,7 @@ typedef enum cq_extend_kind {
   /** The mean of word vectors, initialized with the model's vectors of single pieces: tens of times faster, but less
    * accurate */
   CQ_EXTEND_STATIC,
+  CQ_EXTEND_RERANKER, /**< as BODY, for a reranker: logits are learned, and there are no vectors */
 } cq_extend_kind;
 
 typedef struct cq_extend_options {

@@ -124,8 +124,8 @@ struct cq_option_group {
   void (*defaults)(void *options); /**< other defaults than the rows'; NULL: none */
   const cq_option_field *fields;
   size_t n_fields;
-  /** Sets options that depend on others and were not set by name; called each time an option is set. Such a group must
-   * also check its parts itself. NULL: no option depends on others. */
+  /** Sets options that depend on others, or on fields, and were not set by name; called each time an option is set, and
+   * before the checks. Such a group must also check its parts itself. NULL: no option depends on others. */
   void (*choose)(void *options, const cq_options *named);
 };
 
@@ -169,7 +169,8 @@ CQ_API bool cq_options_is_set(const cq_options *options, const char *name);
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i,
                                             cq_error *error);
-/** Checks the options like the function that takes the struct. @errors CQ_ERR_ARGUMENT. */
+/** Checks the options like the function that takes the struct; first, what depends on fields is chosen. @errors
+ * CQ_ERR_ARGUMENT. */
 CQ_API CQ_MUST_USE cq_status cq_options_check(const cq_options *options, cq_error *error);
 /** All values as a JSON object, released with cq_free(). @errors CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *options, cq_error *error);

@@ -135,6 +135,10 @@ class Options:
             for text in _texts(name, _TYPES[row.type] if row.type < len(_TYPES) else "", value):
                 self.set_text(row.name.decode(), text)
 
+    def check(self) -> None:
+        """Checks all options; first, those that depend on fields are chosen."""
+        lib.call("cq_options_check", (lib.c_pointer,), self._options)
+
     def describe(self) -> list[Option]:
         out = []
         for name, row in self.rows.items():

@@ -105,6 +105,7 @@ def _run(
         o.set(**options)
         if model is not None:
             o.put(model=lib.path_bytes(model))
+            o.check()
         callback = lib.Callback(interrupt)
         tell: ProgressFn = progress if progress is not None else lambda _: None
         pointer = PROGRESS(lambda _context, p: callback.run(lambda: tell(_progress(p.contents))))

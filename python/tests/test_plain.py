@@ -492,6 +492,8 @@ class Training(Case):
             calque.extend(TEACHER, to=str(self.train), output="x", kind="bodie")
         with self.assertRaises(calque.ArgumentError):
             calque.extend(TEACHER, to=3, output="x")
+        with self.assertRaisesRegex(calque.ArgumentError, "contrast: for vectors"):
+            calque.extend(ROOT / "tests" / "golden" / "rerankers" / "bert", to=self.train, output="x", contrast=1)
 
     def test_extend_tells(self) -> None:
         told: list[calque.Progress] = []

@@ -586,6 +586,7 @@ cq_status cq_options_get(char **out, const cq_options *options, const char *name
 
 cq_status cq_options_check(const cq_options *options, cq_error *error) {
   cq_status status = CQ_OK;
+  choose_dependent(options);
   for (const level *l = options->levels; !status && l < options->levels + options->n_levels; l++)
     if (!l->by_owner) status = cq_group_check(l->group, l->options, error);
   return status;

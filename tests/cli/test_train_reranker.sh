@@ -28,7 +28,8 @@ run="extend $RERANKERS/bert --to de=de.tsv --cache cache --vocab-size 1500 --car
 run="$run --embedding-lr 3e-3 --best-by mse --evaluate-every 0"
 expect 0 $run --steps 40 --output both
 stderr_has "each query has 4 passages: itself, the next row, one that shares its rarest word, and a random one"
-stderr_has "contrastive loss: none"
+stderr_has "rates: 0.001, embeddings 0.003"
+grep -q "contrastive loss" stderr && fail "a reranker has no vectors to contrast"
 stderr_has "Spearman trg"
 grep -q "distillation of logits" both/README.md || fail "the card does not say how"
 awk '/^before training/ { getline; exit !($NF < $(NF - 2)) }' stderr ||
@@ -37,6 +38,30 @@ expect 0 search an.index "$(sed -n 3p passages.txt)" --rerank both
 # The pairs and the model do not depend on the threads.
 expect 0 $run --steps 40 --output again --threads 3
 cmp -s both/model.safetensors again/model.safetensors || fail "another number of threads gives another model"
+
+# The rates are lower than those of embedding models, unless they are given, and options of vectors are refused.
+expect 0 extend $RERANKERS/bert --to de=de.tsv --cache cache --vocab-size 1500 --steps 1 --carry-over shared --output default
+stderr_has "rates: 3e-05, embeddings 0.0003"
+stderr_has "share of sources 0.25 (--source-share); piece dropout 0.15"
+expect 0 extend $sample/teacher --to de=de.tsv --cache cache --vocab-size 1500 --steps 1 --carry-over shared --output body
+stderr_has "rates: 0.0003, embeddings 0.001"
+stderr_has "contrastive loss: weight 4"
+expect 2 $run --contrast 1 --steps 2 --output none
+stderr_has "contrast: for vectors, but a reranker gives one logit"
+expect 2 $run --final-contrast 1 --steps 2 --output none
+stderr_has "final-contrast: for vectors"
+expect 2 $run --temperature 0.1 --steps 2 --output none
+stderr_has "temperature: for vectors"
+expect 2 $run --hard-negatives 4 --steps 2 --output none
+stderr_has "hard-negatives: for vectors"
+expect 2 $run --near-misses --steps 2 --output none
+stderr_has "near-misses: for vectors"
+expect 2 $run --matryoshka 8 --steps 2 --output none
+stderr_has "matryoshka: for vectors"
+expect 2 $run --dim-match project --steps 2 --output none
+stderr_has "dim-match: for vectors"
+expect 2 $run --own-vocabulary --steps 2 --output none
+stderr_has "own-vocabulary: for vectors"
 
 # By hand: pairs in one column, U+001F between.
 head -n 40 de.tsv | awk -F '\t' '{ printf "%s\037%s\t%s\037%s\n", $1, $1, $2, $1 }' >pairs.tsv
@@ -54,7 +79,9 @@ stderr_has "a reranker, which is trained on scored pairs"
 expect 1 finetune --model fresh --scored scored.tsv --max-score 1 --dev pairs.tsv --steps 2 --output none
 stderr_has "a reranker is measured by scored pairs"
 expect 1 $run --kind static --steps 2 --output none
-stderr_has "kind static and own-vocabulary are for embedding models"
+stderr_has "bert is a reranker, which needs kind reranker"
+expect 1 extend "$sample/teacher" --kind reranker --to de=de.tsv --steps 2 --output none
+stderr_has "teacher is no reranker: kind reranker is for cross-encoders with one label"
 expect 1 model new --kind reranker --from "$RERANKERS/modernbert" none
 stderr_has "a new classifier for model_type 'modernbert' is not supported"
 expect 1 model new --kind copy --from "$RERANKERS/bert" --output-dim 8 none

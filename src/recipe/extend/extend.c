@@ -58,7 +58,8 @@ static cq_status make_student(cq_extending *e, cq_error *error) {
   s.notice = keep_notice, s.notice_context = e;
   s.progress = cq_extend_progress, s.progress_context = &e->news;
   cq_extend_choose(&e->news, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)",
-                   o->kind == CQ_EXTEND_BODY ? "the model's layers under a new vocabulary" : "the mean of word vectors",
+                   o->kind == CQ_EXTEND_STATIC ? "the mean of word vectors"
+                                               : "the model's layers under a new vocabulary",
                    s.vocab_size);
   if (s.keep_words) cq_extend_choose(&e->news, "all words of the model's own vocabulary are in it (--drop-words)");
   if (s.fold_variants) cq_extend_choose(&e->news, "spelling variants are read as one (--keep-variants)");
@@ -76,19 +77,23 @@ static cq_status make_student(cq_extending *e, cq_error *error) {
 
 /* ---- a reranker ---- */
 
-/* Its logits are the targets: what is for vectors is left out, whatever was given. */
-static cq_status take_reranker(cq_extending *e, cq_error *error) {
-  cq_distill_options *d = &e->parts.distill;
-  if (e->o.kind != CQ_EXTEND_BODY || e->o.own_vocabulary)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is a reranker: kind static and own-vocabulary are for embedding models",
-                   e->o.model);
-  d->contrast = 0, d->final_contrast = -1, d->hard_negatives = 0, d->near_misses = false, d->n_matryoshka = 0;
-  return CQ_OK;
+static bool is_reranker(const cq_extending *e) {
+  return e->o.kind == CQ_EXTEND_RERANKER;
+}
+
+static cq_status check_kind(const cq_extending *e, cq_error *error) {
+  bool is_one;
+  const cq_status status = cq_model_is_reranker(&is_one, e->o.model, error);
+  if (status || is_one == is_reranker(e)) return status;
+  return cq_fail(error, CQ_ERR_ARGUMENT,
+                 is_one ? "%s is a reranker, which needs kind reranker"
+                        : "%s is no reranker: kind reranker is for cross-encoders with one label",
+                 e->o.model);
 }
 
 /* A pair is as long as its two texts. */
 static cq_status make_pairs(cq_extending *e, cq_error *error) {
-  if (!e->is_reranker) return CQ_OK;
+  if (!is_reranker(e)) return CQ_OK;
   const cq_status status = cq_extend_texts_make_pairs(&e->texts, error);
   if (e->parts.run.max_characters) e->parts.run.max_characters = 2 * e->parts.run.max_characters + 1;
   return status;
@@ -112,7 +117,7 @@ static void tell_settings(const cq_extending *e) {
         "contrastive loss: weight %g (--contrast), in the end %g (--final-contrast), temperature %g (--temperature), "
         "hard negatives %zu (--hard-negatives)",
         d.contrast, d.final_contrast >= 0 ? d.final_contrast : d.contrast, d.temperature, d.hard_negatives);
-  else
+  else if (!is_reranker(e))
     cq_extend_choose(&e->news, "contrastive loss: none (--contrast)");
   cq_extend_choose(
       &e->news,
@@ -188,7 +193,7 @@ static cq_status train(cq_training_result *result, const cq_extending *e, bool r
   cq_training_options run = e->parts.run;
   cq_builder card = {0};
   run.output = e->trained, run.replace = replace, run.steps = e->steps.planned, run.balanced |= e->texts.n > 1;
-  if (run.n_dev == 0 || e->is_reranker) run.dev = e->texts.dev, run.n_dev = e->texts.n_dev;
+  if (run.n_dev == 0 || is_reranker(e)) run.dev = e->texts.dev, run.n_dev = e->texts.n_dev;
   cq_status status = cq_extend_card_end(&card, e, error);
   const cq_distillation_end end = {
       .time = {e->steps.given ? 0 : e->started + e->budget, e->budget}, .card = {card.data, card.n}, .done = e->done};
@@ -292,8 +297,7 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
   e->news = (cq_extend_news){.progress = o->run->progress, .context = o->run->progress_context, .told = &e->told};
   e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
   if (!cq_extend_time(&e->budget, o->time ? o->time : "20m")) e->budget = 0; /* checked */
-  status = cq_model_is_reranker(&e->is_reranker, o->model, error);
-  if (!status && e->is_reranker) status = take_reranker(e, error);
+  status = check_kind(e, error);
   if (!status && o->own_vocabulary) status = cq_extend_language(&e->language, o, error);
   if (!status) status = extend(e, result ? result : &ignored, error);
   cq_extend_texts_close(&e->texts);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/encoder.h"
 #include "recipe/extend/extend_language.h"
 #include "recipe/extend/texts.h"
 #include "recipe/run/training_options.h"
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {"body", "static", NULL};
+static const char *const kinds[] = {"body", "static", "reranker", NULL};
 
 #define O cq_extend_options
 static const cq_option option_rows[] = {
@@ -37,7 +38,8 @@ static const cq_option option_rows[] = {
      .otherwise = "20m"},
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_EXTEND_BODY, kinds, "KIND",
                "body: the model's layers under a new vocabulary; static: the mean of word vectors, tens of times as "
-               "fast, but less sensitive to nuances")},
+               "fast, but less sensitive to nuances; reranker: body, of a reranker"),
+     .otherwise = "reranker if MODEL is one, otherwise body"},
     {CQ_FLAG(
         O, "drop-words", drop_words, CHANGES,
         "keep only those pieces of the model's vocabulary that the text needs (see calque model new --keep-words)")},
@@ -100,26 +102,26 @@ static void choose_student(cq_student_options *s, const cq_extend_options *o, co
   CHOOSE("vocab-size", s->vocab_size, vocabulary_size(o));
   s->fold_variants = !o->keep_variants && s->vocabulary != CQ_VOCABULARY_WORDS;
   s->keep_words =
-      o->kind == CQ_EXTEND_BODY && !o->drop_words && !o->own_vocabulary && s->vocabulary == CQ_VOCABULARY_UNIGRAM;
+      o->kind != CQ_EXTEND_STATIC && !o->drop_words && !o->own_vocabulary && s->vocabulary == CQ_VOCABULARY_UNIGRAM;
 }
 
 static void choose_distill(cq_distill_options *d, const cq_extend_options *o, const cq_options *named) {
-  const bool body = o->kind == CQ_EXTEND_BODY;
+  const bool body = o->kind == CQ_EXTEND_BODY, is_static = o->kind == CQ_EXTEND_STATIC;
   /* With frozen layers a higher weight gains nothing. */
-  CHOOSE("contrast", d->contrast, body && !o->own_vocabulary ? 4 : body || d->n_matryoshka ? 1 : 0);
+  CHOOSE("contrast", d->contrast, body && !o->own_vocabulary ? 4 : body || (is_static && d->n_matryoshka) ? 1 : 0);
   CHOOSE("final-contrast", d->final_contrast, body && !is_named(named, "contrast") ? 1 : -1);
   CHOOSE("hard-negatives", d->hard_negatives, body && d->contrast > 0 ? 4 : 0);
-  CHOOSE("source-share", d->source_share, body ? 0.25 : 1);
-  CHOOSE("piece-dropout", d->piece_dropout, body ? 0.15 : 0);
-  CHOOSE("dim-match", d->dim_match, body ? CQ_DIM_EQUAL : CQ_DIM_PROJECT);
+  CHOOSE("source-share", d->source_share, is_static ? 1 : 0.25);
+  CHOOSE("piece-dropout", d->piece_dropout, is_static ? 0 : 0.15);
+  CHOOSE("dim-match", d->dim_match, is_static ? CQ_DIM_PROJECT : CQ_DIM_EQUAL);
 }
 
 static void choose_run(cq_training_options *run, const cq_extend_options *o, const cq_options *named) {
-  const bool body = o->kind == CQ_EXTEND_BODY;
-  CHOOSE("lr", run->learning_rate, body ? 3e-4 : 0.03);
-  CHOOSE("embedding-lr", run->embedding_learning_rate, body ? 1e-3 : 0.03);
-  CHOOSE("weight-decay", run->weight_decay, body ? 0.01 : 0); /* static: rows of rare words keep their initial values */
-  CHOOSE("epochs", run->epochs, body ? 30 : 10);
+  const bool body = o->kind == CQ_EXTEND_BODY, is_static = o->kind == CQ_EXTEND_STATIC;
+  CHOOSE("lr", run->learning_rate, body ? 3e-4 : is_static ? 0.03 : 3e-5);
+  CHOOSE("embedding-lr", run->embedding_learning_rate, body ? 1e-3 : is_static ? 0.03 : 3e-4);
+  CHOOSE("weight-decay", run->weight_decay, is_static ? 0 : 0.01); /* rows of rare words keep their initial values */
+  CHOOSE("epochs", run->epochs, is_static ? 10 : 30);
   CHOOSE("eps", run->adam_eps, 1e-9);
   CHOOSE("dropout", run->dropout, 0);
   CHOOSE("precision", run->precision, CQ_TRAINING_BF16);
@@ -128,8 +130,12 @@ static void choose_run(cq_training_options *run, const cq_extend_options *o, con
   CHOOSE("freeze-body", run->freeze_body, o->own_vocabulary);
 }
 
+/* The kind is chosen when the model is known, that is by the time of the checks. */
 static void choose(void *options, const cq_options *named) {
-  const cq_extend_options *o = options;
+  cq_extend_options *o = options;
+  bool is_reranker;
+  if (o->model && !is_named(named, "kind") && !cq_model_is_reranker(&is_reranker, o->model, NULL) && is_reranker)
+    o->kind = CQ_EXTEND_RERANKER;
   choose_student((cq_student_options *)(uintptr_t)o->student, o, named);
   choose_distill((cq_distill_options *)(uintptr_t)o->distill, o, named);
   choose_run((cq_training_options *)(uintptr_t)o->run, o, named);
@@ -152,6 +158,20 @@ bool cq_extend_time(double *seconds, const char *text) {
   return end > text && unit > 0 && n > 0 && *seconds < 1e8;
 }
 
+static cq_status check_reranker(const cq_extend_options *o, const cq_distill_options *d, cq_error *error) {
+  const char *of_vectors = o->own_vocabulary                                            ? "own-vocabulary"
+                           : d->contrast > 0                                            ? "contrast"
+                           : d->final_contrast > 0                                      ? "final-contrast"
+                           : d->temperature != cq_distill_default_options().temperature ? "temperature"
+                           : d->hard_negatives                                          ? "hard-negatives"
+                           : d->near_misses                                             ? "near-misses"
+                           : d->n_matryoshka                                            ? "matryoshka"
+                           : d->dim_match != CQ_DIM_EQUAL                               ? "dim-match"
+                                                                                        : NULL;
+  return of_vectors ? cq_fail(error, CQ_ERR_ARGUMENT, "%s: for vectors, but a reranker gives one logit", of_vectors)
+                    : CQ_OK;
+}
+
 /* Takes the parts, with placeholders for files that extending makes. */
 static cq_status take_parts(cq_extend_parts *out, const cq_extend_options *o, cq_error *error) {
   const char *model = o->model ? o->model : "";
@@ -161,7 +181,7 @@ static cq_status take_parts(cq_extend_parts *out, const cq_extend_options *o, cq
   if (status) return status;
   cq_extend_recipe(o, o->student ? NULL : &out->student, o->distill ? NULL : &out->distill, o->run ? NULL : &out->run);
   cq_student_options *s = &out->student;
-  s->kind = o->kind == CQ_EXTEND_BODY ? CQ_STUDENT_NEW_VOCABULARY : CQ_STUDENT_STATIC, s->from = model;
+  s->kind = o->kind == CQ_EXTEND_STATIC ? CQ_STUDENT_STATIC : CQ_STUDENT_NEW_VOCABULARY, s->from = model;
   s->text = o->n_to ? o->to : o->dictionaries, s->n_text = 1;
   s->normalize = o->kind == CQ_EXTEND_STATIC, s->replace = true;
   s->seed = out->run.seed, s->skip_bad = out->run.skip_bad;
@@ -169,7 +189,8 @@ static cq_status take_parts(cq_extend_parts *out, const cq_extend_options *o, cq
   out->distill.train = s->text, out->distill.n_train = 1;
   cq_training_options run = out->run;
   if (run.n_dev == 0) run.dev = s->text, run.n_dev = 1; /* some will be held out */
-  status = cq_group_check(&cq_group_training, &run, error);
+  if (o->kind == CQ_EXTEND_RERANKER) status = check_reranker(o, &out->distill, error);
+  if (!status) status = cq_group_check(&cq_group_training, &run, error);
   if (!status) status = cq_group_check(&cq_group_distill, &out->distill, error);
   return status ? status : cq_group_check(&cq_group_student, s, error);
 }
@@ -213,19 +234,19 @@ static const cq_option_note notes_of_student[] = {
                    "--kind static, but at most 212,000"},
     {NULL, NULL}};
 static const char *const not_of_distill[] = {"teacher", "student", "train", "training", NULL};
-static const cq_option_note notes_of_distill[] = {{"dim-match", "body equal, static project"},
-                                                  {"contrast", "body 4, with --own-vocabulary 1; static 0"},
+static const cq_option_note notes_of_distill[] = {{"dim-match", "equal, static project"},
+                                                  {"contrast", "body 4, with --own-vocabulary 1; others 0"},
                                                   {"final-contrast", "1, or as --contrast if that is given"},
                                                   {"hard-negatives", "4, with a contrastive loss"},
-                                                  {"source-share", "body 0.25, static 1"},
-                                                  {"piece-dropout", "body 0.15, static 0"},
+                                                  {"source-share", "0.25, static 1"},
+                                                  {"piece-dropout", "0.15, static 0"},
                                                   {NULL, NULL}};
 static const cq_option_note notes_of_run[] = {{"dev", "a twentieth of each file, at most 1,000 pairs"},
                                               {"steps", "what fits into --time"},
                                               {"epochs", "what fits into --time, at most 30, static 10"},
-                                              {"lr", "body 3e-4, static 0.03"},
-                                              {"embedding-lr", "body 1e-3, static 0.03"},
-                                              {"weight-decay", "body 0.01, static 0"},
+                                              {"lr", "body 3e-4, reranker 3e-5, static 0.03"},
+                                              {"embedding-lr", "body 1e-3, reranker 3e-4, static 0.03"},
+                                              {"weight-decay", "0.01, static 0"},
                                               {"eps", "1e-9"},
                                               {"dropout", "0"},
                                               {"evaluate-every", "a tenth of all steps"},

@@ -21,7 +21,6 @@ typedef struct cq_extending {
   char notices[CQ_EXTEND_PATH], student[CQ_EXTEND_PATH], vocabulary[CQ_EXTEND_PATH]; /* as soon as they are made */
   char trained[CQ_EXTEND_PATH]; /* where training writes: the output, or the new language inside it */
   char done[CQ_EXTEND_PATH];    /* exists once training is done: its result */
-  bool is_reranker;             /* what is extended */
   const char *language;         /* with a vocabulary of its own; NULL: none has */
   cq_extend_texts texts;
   cq_extend_steps steps;
