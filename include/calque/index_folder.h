@@ -22,7 +22,8 @@ typedef struct cq_index_changes {
 } cq_index_changes;
 
 /** cq_index_read(), and a commit if anything has changed; otherwise the index may be open for reading only. @errors
- * Those of both; CQ_ERR_ARGUMENT if there are no documents. */
+ * Those of both; CQ_ERR_ARGUMENT if there are no documents, unless an index that has had some mirrors them: it becomes
+ * empty. */
 CQ_API CQ_MUST_USE cq_status cq_index_read_commit(cq_index_changes *out, cq_index *index, cq_documents *documents,
                                                   const cq_index_read_options *options, cq_context *ctx,
                                                   cq_error *error);

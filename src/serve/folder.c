@@ -142,6 +142,7 @@ static void look_at(look *l, const char *folder) {
   if (path.failed || stat(folder, &info)) {
     l->state = 1, l->is_blind = true;
   } else if (S_ISDIR(info.st_mode)) {
+    l->state = 2; /* an empty folder's: neither 0 nor that of none */
     look_into(l, &path, &info, NULL);
   } else { /* editors put another file in its place, which its folder sees */
     char *slash = strrchr(path.data, '/');

@@ -53,6 +53,14 @@ static void follows_its_files(void **state) {
   assert_true(s.last.read.n_removed == 1 && s.last.read.n_added == 1 && s.size == 2 && s.n_notices == 0);
   if (follow(&s, test_path("letters"), NULL, OTHER, &error)) fail_msg("%s", error.message);
   assert_true(s.last.n_before == 0 && s.last.read.n_added == 2 && s.n_notices == 1); /* made again */
+  unlink(test_path("letters/b.txt")), unlink(test_path("letters/c.txt"));            /* the last ones */
+  if (follow(&s, test_path("letters"), NULL, NULL, &error)) fail_msg("%s", error.message);
+  assert_true(s.n_reports == 1 && s.last.n_before == 2 && s.last.read.n_removed == 2 && s.size == 0);
+  if (follow(&s, test_path("letters"), NULL, NULL, &error)) fail_msg("%s", error.message);
+  assert_true(s.n_reports == 1 && s.last.n_before == 0 && s.last.read.n_removed == 0 && s.size == 0);
+  write_text(test_path("letters/d.txt"), "Four rivers.\n");
+  if (follow(&s, test_path("letters"), NULL, NULL, &error)) fail_msg("%s", error.message);
+  assert_true(s.last.read.n_added == 1 && s.size == 1 && s.n_notices == 0);
 }
 
 static void what_cannot_be_done(void **state) {

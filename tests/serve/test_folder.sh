@@ -120,7 +120,21 @@ mkdir docs && printf 'A walrus naps.\n' >docs/walrus.txt
 becomes 200 /api/documents/walrus.txt walrus
 ask GET '/api/search?q=cow'; is 200; has walrus.txt
 becomes 404 /api/documents/dog.txt
+
+# The last document is deleted: nothing is found, also after other changes; then another one comes.
+rm docs/walrus.txt
+becomes 404 /api/documents/walrus.txt
+ask GET '/api/search?q=walrus'; is 200; grep -q walrus.txt "$tmp/answer" && fail "a deleted document is found"
+ask GET '/api/search?q=walrus&mode=words'; is 200; grep -q walrus.txt "$tmp/answer" && fail "a deleted document is found"
+mkdir docs/low && printf 'A seal naps.\n' >docs/low/seal.txt
+becomes 200 /api/documents/low%2Fseal.txt seal
+rm docs/low/seal.txt
+becomes 404 /api/documents/low%2Fseal.txt
+[ "$(grep -c 'answers go on' "$tmp/server")" = 1 ] || fail "an empty folder is reported as a failure: $(cat "$tmp/server")"
 stop
+expect 0 search docs "a seal"
+stdout_is_empty
+stderr_has "the index has 0"
 
 # The disk is full, as for who may write no larger files.
 printf 'A walrus naps.\n' >docs/walrus.txt
@@ -142,6 +156,10 @@ ask GET '/api/search?q=meeting'; is 200; has '"memory.jsonl#m1"'
 printf '{"id": "m2", "text": "The cake is in the kitchen."}\n' >>memory.jsonl
 becomes 200 /api/documents/memory.jsonl%23m2 kitchen
 ask GET /api/files/memory.jsonl%23m2; is 200; has Monday
+: >memory.jsonl
+becomes 404 /api/documents/memory.jsonl%23m2
+printf '{"id": "m1", "text": "The meeting is on Monday."}\n{"id": "m2", "text": "The cake is in the kitchen."}\n' >memory.jsonl
+becomes 200 /api/documents/memory.jsonl%23m2 kitchen
 stop
 [ ! -e .calque ] && [ ! -e memory.jsonl.calque ] || fail "the index is beside the file"
 expect 0 search memory.jsonl "a cake"

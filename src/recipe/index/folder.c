@@ -126,7 +126,7 @@ static cq_status mirror(cq_index_changes *out, const indexed_folder *f, cq_index
   mirroring.progress = f->watch->progress, mirroring.progress_context = f->watch->context;
   cq_status status = cq_documents_open(&in, &f->path, 1, &reading, error);
   if (!status) status = cq_index_read_commit(out, index, in, &mirroring, f->ctx, error);
-  if (!status && !cq_index_size(index) && !cq_is_directory(f->path))
+  if (!status && out->read.n_skipped + out->read.n_blank && !cq_index_size(index) && !cq_is_directory(f->path))
     status = cq_fail_file(error, CQ_ERR_FORMAT, f->path, "no document in it can be read");
   if (f->watch->read) f->watch->read(f->watch->context, index, NULL);
   cq_documents_close(in);

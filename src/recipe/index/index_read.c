@@ -243,13 +243,22 @@ cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_
   return status;
 }
 
+/* Whether it has or had documents. */
+static bool was_filled(const cq_index *index) {
+  cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
+  const bool is = cq_index_snapshot_info(snapshot).n > 0;
+  cq_index_snapshot_release(snapshot);
+  return is;
+}
+
 cq_status cq_index_read_commit(cq_index_changes *out, cq_index *index, cq_documents *documents,
                                const cq_index_read_options *options, cq_context *ctx, cq_error *error) {
   *out = (cq_index_changes){.n_before = cq_index_size(index), .n_passages_before = cq_index_n_passages(index)};
   const cq_status status = cq_index_read(index, documents, &out->read, options, ctx, error);
   const cq_index_read_result *r = &out->read;
   if (status || cq_ranks_rank(options->ranks) > 0) return status;
-  if (!r->n_added && !r->n_unchanged && !r->n_blank && !r->n_skipped && !r->n_kept)
+  const bool is_empty = !r->n_added && !r->n_unchanged && !r->n_blank && !r->n_skipped && !r->n_kept;
+  if (is_empty && !(options->mirror && was_filled(index)))
     return cq_fail(error, CQ_ERR_ARGUMENT, "there are no documents to add");
   return r->n_added || r->n_removed ? cq_index_commit(index, error) : CQ_OK;
 }
