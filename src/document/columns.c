@@ -1,14 +1,18 @@
 /* Rows with columns named by the first row: CSV (RFC 4180, by libcsv), and tab-separated columns.
  *
  * CSV: the separator is a comma, semicolon, tab or bar: the first with which a column of the first row is the text, or
- * that of a line "sep=;". TSV: quotation marks are text, unless only they explain a row: those of Excel and pandas.
+ * that of a line "sep=;". Without a text, two languages are translations: of "en,de" or "source,target" the first is the
+ * text, the second stands in the metadata. TSV: quotation marks are text, unless only they explain a row: those of Excel
+ * and pandas.
  *
  * See format/csv_rows.h. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "corpus/format.h"
 #include "document/reader.h"
 #include "format/csv_rows.h"
 #include "format/json.h"
+#include "text/identify.h"
 
 #include <string.h>
 #include <strings.h>
@@ -23,7 +27,8 @@ typedef struct columns {
   size_t n_names;
   int role_of[MAX_COLUMNS]; /* -1: metadata */
   bool has_text;
-  bool is_pending; /* the first row is a document */
+  bool names_language; /* the text's column does */
+  bool is_pending;     /* the first row is a document */
 } columns;
 
 /* --- the next row --- */
@@ -96,20 +101,50 @@ static cq_status next_row(bool *found, columns *c, cq_document_file *file, cq_er
 
 /* --- the first row --- */
 
+static cq_slice name_at(const columns *c, size_t i) {
+  return cq_slice_trimmed(cq_csv_field(&c->names, c->name_end, i));
+}
+
+static const char *language_named(cq_slice name) {
+  char tag[32];
+  cq_slice_copy(tag, sizeof tag, name);
+  return cq_is_code(name) ? cq_language_known_as(tag) : NULL;
+}
+
+/* The first two columns that have no role, if they are languages. */
+static void find_translations(columns *c) {
+  cq_slice names[2];
+  size_t n = 0, text = 0;
+  bool has_language = false;
+  for (size_t i = 0; i < c->n_names; i++) {
+    has_language |= c->role_of[i] == CQ_ROLE_LANGUAGE;
+    if (c->role_of[i] >= 0 || n == 2) continue;
+    if (n == 0) text = i;
+    names[n++] = name_at(c, i);
+  }
+  if (n < 2) return;
+  const char *of_text = language_named(names[0]), *other = language_named(names[1]);
+  c->has_text =
+      of_text ? other && of_text != other
+              : cq_slice_equal(names[0], cq_slice_of("source")) && cq_slice_equal(names[1], cq_slice_of("target"));
+  c->names_language = c->has_text && of_text && !has_language;
+  if (c->has_text) c->role_of[text] = CQ_ROLE_TEXT;
+}
+
 static void find_roles(columns *c, const cq_document_fields *fields) {
-  c->has_text = false;
+  c->has_text = c->names_language = false;
   for (size_t i = 0; i < c->n_names; i++) c->role_of[i] = -1;
   for (int role = 0; role < CQ_ROLES; role++) {
     int best_rank = 100;
     size_t best = MAX_COLUMNS;
     for (size_t i = 0; i < c->n_names; i++) {
-      const cq_slice name = cq_slice_trimmed(cq_csv_field(&c->names, c->name_end, i));
-      const int rank = cq_document_fields_rank(fields, (cq_document_role)role, name);
+      const int rank = cq_document_fields_rank(fields, (cq_document_role)role, name_at(c, i));
       if (rank >= 0 && rank < best_rank) best = i, best_rank = rank;
     }
     if (best < MAX_COLUMNS) c->role_of[best] = role;
     c->has_text |= best < MAX_COLUMNS && role == CQ_ROLE_TEXT;
   }
+  if (c->is_csv && !c->has_text && !fields->name[CQ_ROLE_TEXT].n) find_translations(c);
 }
 
 /* Takes the row as the names. */
@@ -222,6 +257,8 @@ static cq_status take_row(columns *c, cq_document_file *file, cq_error *error) {
   }
   for (size_t i = 0; i < c->csv.n; i++) {
     const cq_slice value = cq_csv_field(&c->csv.row, c->csv.end, i);
+    if (c->names_language && c->role_of[i] == CQ_ROLE_TEXT)
+      cq_builder_slice(&file->room->role[CQ_ROLE_LANGUAGE], name_at(c, i));
     if (c->role_of[i] >= 0) {
       cq_builder_bytes(&file->room->role[c->role_of[i]], value.data, value.n);
     } else if (value.n) {

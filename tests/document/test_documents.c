@@ -111,6 +111,28 @@ static void translations_are_units(void **state) {
         "{\"id\": \"%:1\", \"text\": \"One.\", \"language\": \"en\", \"de\": \"Eins.\"}\n"
         "{\"id\": \"%:3\", \"text\": \"Three.\", \"language\": \"en\", \"de\": \"Drei.\"}\n",
         NULL);
+  /* A CSV file whose columns are languages */
+  static const char pairs[] =
+      "{\"id\": \"%:2\", \"text\": \"It rains, often.\", \"language\": \"en\", \"de\": \"Es regnet.\"}\n"
+      "{\"id\": \"%:3\", \"language\": \"en\", \"de\": \"Es schneit.\"}\n"
+      "{\"id\": \"%:4\", \"text\": \"It snows.\", \"language\": \"en\"}\n";
+  reads("pairs.csv", "en,de\n\"It rains, often.\",Es regnet.\n,Es schneit.\nIt snows.,\n", pairs, NULL);
+  reads("semicolon.csv", "en;de\nIt rains, often.;Es regnet.\n;Es schneit.\nIt snows.;\n", pairs, NULL);
+  reads("more.csv", "id,pt-BR, zh ,score,title\n7,Chove.,\xE4\xB8\x8B\xE9\x9B\xA8,0.5,Tempo\n",
+        "{\"id\": \"7\", \"title\": \"Tempo\", \"text\": \"Chove.\", \"language\": \"pt-BR\", \" zh \": "
+        "\"\xE4\xB8\x8B\xE9\x9B\xA8\", \"score\": \"0.5\"}\n",
+        NULL);
+  reads("named.csv", "lang,en,de\nen-GB,It rains.,Es regnet.\n",
+        "{\"id\": \"%:2\", \"text\": \"It rains.\", \"language\": \"en-GB\", \"de\": \"Es regnet.\"}\n", NULL);
+  reads("unnamed.csv", "source,target\nSave,Salva\n", "{\"id\": \"%:2\", \"text\": \"Save\", \"target\": \"Salva\"}\n",
+        NULL);
+  reads("text.csv", "en,de,text\na,b,c\n", "{\"id\": \"%:2\", \"text\": \"c\", \"en\": \"a\", \"de\": \"b\"}\n", NULL);
+  FAILS("one.csv", "en\nIt rains.\n", 1, "no column is named \"text\"");
+  FAILS("beside.csv", "en,story\na,b\n", 1, "no column is named \"text\"");
+  FAILS("codes.csv", "en,xq\na,b\n", 1, "no column is named \"text\"");
+  FAILS("same.csv", "en,eng\na,b\n", 1, "no column is named \"text\"");
+  FAILS("turned.csv", "target,source\na,b\n", 1, "no column is named \"text\"");
+  FAILS("three.tsv", "en\tde\tfr\na\tb\tc\n", 1, "no column is named \"text\"");
   FAILS("cut.tmx", "<tmx version=\"1.4\"><body><tu><tuv xml:lang=\"en\"><seg>It", 1, "it ends too early");
   FAILS("none.tmx", "<html><p>no memory</html>", 1, "none.tmx");
   FAILS("named", "<!DOCTYPE tmx>\ntext\n", 0, "is in no format of translations"); /* does not open */
