@@ -246,8 +246,9 @@ def xlmr_tokenizer(path, **options):
 SIZES = dict(hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40)  # no multiples of 16
 
 
-def randomize(module, name):
-    """Draws all parameters anew, the same for the same name on every machine."""
+def randomize(module, name, positions=0.5):
+    """Draws all parameters anew, the same for the same name on every machine; positions: the spread of embeddings other
+    than words'."""
     r = np.random.default_rng(zlib.crc32(name.encode()))
     for key, p in sorted(module.state_dict().items()):
         if not p.is_floating_point():
@@ -259,7 +260,7 @@ def randomize(module, name):
         elif "relative" in key:
             value = r.normal(0.0, 1.0, p.shape)
         elif p.ndim == 2:
-            value = r.normal(0.0, 1.5 if "word" in key else 0.5, p.shape)
+            value = r.normal(0.0, 1.5 if "word" in key else positions, p.shape)
         else:
             value = r.normal(0.0, 0.2, p.shape)
         p.copy_(torch.from_numpy(value.astype(np.float32)))

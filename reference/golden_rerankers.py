@@ -2,8 +2,8 @@
 
     HF_HUB_OFFLINE=1 python reference/golden_rerankers.py tests/golden/rerankers [NAME ...]
 
-needs torch, transformers (made with 5.24) and sentence-transformers (6.2). Tokenizers are those of tests/golden/models,
-which reference/golden_models.py wrote. Files:
+needs what golden_models.py needs (made with transformers 5.24 and sentence-transformers 6.2). Tokenizers are those of
+tests/golden/models, which that program wrote. Files:
 
     pairs.tsv          query, passage: one is empty, several are longer than any model takes
     NAME/              a model directory
@@ -13,14 +13,13 @@ which reference/golden_models.py wrote. Files:
 Names that end in -saved are directories as sentence-transformers' CrossEncoder.save writes them, with modules.json.
 """
 
-import json
 import os
 import shutil
 import sys
-import zlib
 
 import numpy as np
 import torch
+from golden_models import MAX_LENGTH, SIZES, randomize, read_json, write_json
 from sentence_transformers import CrossEncoder
 from transformers import (AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertForSequenceClassification,
                           DebertaV2Config, DebertaV2ForSequenceClassification, DistilBertConfig,
@@ -29,8 +28,6 @@ from transformers import (AutoModelForSequenceClassification, AutoTokenizer, Ber
                           XLMRobertaForSequenceClassification)
 from transformers.utils import logging
 
-MAX_LENGTH = 40
-SIZES = dict(hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40)  # no multiples of 16
 LONG = " ".join(["The train to the coast leaves at seven, and the children walk along the river."] * 4)
 PAIRS = [
     ("Who opens his shop early?", "The baker opens his shop before the sun comes up."),
@@ -44,24 +41,6 @@ PAIRS = [
     (LONG, LONG[7:]),
     ("The doctor of this village walked along the river until it became dark, and nobody knows who he is.", LONG),
 ]
-
-
-def randomize(module, name):
-    """Draws all parameters anew, the same for the same name on every machine."""
-    r = np.random.default_rng(zlib.crc32(name.encode()))
-    for key, p in sorted(module.state_dict().items()):
-        if not p.is_floating_point():
-            continue
-        if "norm" in key.lower():
-            value = r.normal(1.0 if key.endswith("weight") else 0.0, 0.25, p.shape)
-        elif p.ndim == 2 and "embed" not in key:
-            value = r.normal(0.0, 1.3 / np.sqrt(p.shape[1]), p.shape)
-        elif p.ndim == 2:
-            value = r.normal(0.0, 1.5 if "word" in key else 0.7, p.shape)
-        else:
-            value = r.normal(0.0, 0.2, p.shape)
-        p.copy_(torch.from_numpy(value.astype(np.float32)))
-    return module.eval()
 
 
 def bert(n, **changes):
@@ -128,11 +107,9 @@ def tokenizer_files(source, directory):
     for file in ("tokenizer.json", "vocab.txt"):
         if os.path.exists(os.path.join(source, file)):
             shutil.copy(os.path.join(source, file), directory)
-    with open(os.path.join(source, "tokenizer_config.json")) as f:
-        config = json.load(f)
+    config = read_json(source, "tokenizer_config.json")
     config["model_max_length"] = MAX_LENGTH
-    with open(os.path.join(directory, "tokenizer_config.json"), "w") as f:
-        json.dump(config, f, indent=1, ensure_ascii=False)
+    write_json(config, directory, "tokenizer_config.json")
 
 
 def write(root, name):
@@ -141,7 +118,7 @@ def write(root, name):
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
     tokenizer_files(os.path.join(root, "..", "models", source), directory)
-    make_model = randomize(make(len(AutoTokenizer.from_pretrained(directory))), name)
+    make_model = randomize(make(len(AutoTokenizer.from_pretrained(directory))), name, positions=0.7)
     if name in ("bert-vocab", "xlmr"):  # as sentence-transformers 4 and 5 write them
         make_model.config.sentence_transformers = {"activation_fn": "torch.nn.modules.linear.Identity", "version": "4.0.1"}
     make_model.save_pretrained(directory)
