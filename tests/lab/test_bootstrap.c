@@ -67,6 +67,12 @@ static void intervals_and_p_are_those_counted(void **state) {
   for (size_t i = 0; i < 999; i++) d[i] = 0;
   cq_bootstrap_interval(&low, &high, &p, d, 999);
   assert_true(low == 0 && high == 0 && p == 1);
+  /* What is left of sums that cancel lies on both sides of 0. */
+  for (size_t i = 0; i < 999; i++) d[i] = i < 400 ? 1 - 1 / 3.0 - 1 / 3.0 - 1 / 3.0 : i < 500 ? -1 : 1e-11;
+  assert_true(d[0] != 0);
+  cq_bootstrap_interval(&low, &high, &p, d, 999);
+  assert_true(low == -1 && high == 1e-11);
+  assert_near(p, 1, 1e-15);
   d[0] = 3;
   cq_bootstrap_interval(&low, &high, &p, d, 1);
   assert_true(low == 3 && high == 3 && p == 1);

@@ -54,7 +54,7 @@ stdout_has "for 1 comparison per measure"
 
 # Groups: topics 1-4 and 5-8; mixed has means 0.5625 and 0.5, first 0.5 and 0.5.
 expect 0 compare qrels first mixed --group 4
-stdout_has "2 groups of 8 topics"
+stdout_has "8 topics in 2 groups"
 grep -q '^mixed *0.5312 *+0.0312 *+6.2 *1/0/1 *1.0000 *1.0000 *$' stdout || fail "group means"
 sed 's/^4 /four /' qrels >named && sed 's/^4 /four /' first >first-named
 expect 1 compare named first-named first-named --group 4

@@ -256,7 +256,11 @@ void cli_table_print(const cli_table *table, FILE *stream, cli_table_format form
     case CLI_TABLE_TEXT: print_text_cell(table, i, stream); break;
     case CLI_TABLE_CSV: print_csv_cell(table->cells[i], stream); break;
     case CLI_TABLE_MARKDOWN: print_markup_cell(table->cells[i], stream, in_markdown); break;
-    case CLI_TABLE_LATEX: print_markup_cell(table->cells[i], stream, in_latex); break;
+    case CLI_TABLE_LATEX:
+      /* After a row's end, "[" begins an argument, and "*" is one. */
+      if (column == 0 && (*table->cells[i] == '[' || *table->cells[i] == '*')) fputs("{}", stream);
+      print_markup_cell(table->cells[i], stream, in_latex);
+      break;
     }
     if (column + 1 == columns) fputs(markups[format].last, stream);
     if (i + 1 == columns && format == CLI_TABLE_MARKDOWN)

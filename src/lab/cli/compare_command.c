@@ -89,7 +89,7 @@ static bool print_tables(const cq_comparisons *c, const char *const *runs, const
                          cli_table_format format, const cq_compare_options *o) {
   const size_t n_pairs = cq_comparisons_n_pairs(c);
   if (format == CLI_TABLE_TEXT && o->topics_per_group)
-    printf("%zu groups of %zu topics\n\n", cq_comparisons_n_groups(c), cq_comparisons_n_topics(c));
+    printf("%zu topics in %zu groups\n\n", cq_comparisons_n_topics(c), cq_comparisons_n_groups(c));
   else if (format == CLI_TABLE_TEXT)
     printf("%zu topics\n\n", cq_comparisons_n_topics(c));
   for (size_t m = 0; m < cq_comparisons_n_measures(c); m++) {

@@ -102,11 +102,18 @@ done:
   return status;
 }
 
+double cq_without_rounding(double difference) {
+  return fabs(difference) < 1e-12 ? 0 : difference;
+}
+
 void cq_bootstrap_interval(double *low, double *high, double *p, double *differences, size_t n) {
   size_t n_below = 0, n_above = 0;
   const size_t tail = n / 40;
   qsort(differences, n, sizeof *differences, cq_order_doubles);
-  for (size_t i = 0; i < n; i++) n_below += differences[i] <= 0, n_above += differences[i] >= 0;
+  for (size_t i = 0; i < n; i++) {
+    differences[i] = cq_without_rounding(differences[i]);
+    n_below += differences[i] <= 0, n_above += differences[i] >= 0;
+  }
   *low = differences[tail], *high = differences[n - 1 - tail];
   *p = fmin(1, 2 * ((double)cq_min(n_below, n_above) + 1) / ((double)n + 1));
 }

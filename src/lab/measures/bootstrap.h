@@ -24,6 +24,9 @@ typedef struct cq_paired_values {
 CQ_MUST_USE cq_status cq_bootstrap(double *differences, const cq_paired_values *values, size_t n_samples, uint64_t seed,
                                    cq_context *ctx, cq_error *error);
 
+/* 0 if a difference is that of two sums of the same numbers in another order, such as 1 - 1/3 - 1/3 - 1/3. */
+double cq_without_rounding(double difference);
+
 /* The 95 % interval of percentiles, and the two-sided p-value: twice the share of samples on the rarer side of 0, where
  * 0 itself and one more sample count as on it. Sorts differences [n], n > 0. */
 void cq_bootstrap_interval(double *low, double *high, double *p, double *differences, size_t n);
