@@ -31,6 +31,7 @@ stderr_has "each query has 4 passages: itself, the next row, one that shares its
 stderr_has "rates: 0.001, embeddings 0.003"
 grep -q "contrastive loss" stderr && fail "a reranker has no vectors to contrast"
 stderr_has "Spearman trg"
+grep -q '"reranker":true' both/log.jsonl || fail "the log does not say that the figures are correlations"
 grep -q "distillation of logits" both/README.md || fail "the card does not say how"
 awk '/^before training/ { getline; exit !($NF < $(NF - 2)) }' stderr ||
   fail "the distance to the teacher's logits has not fallen: $(tail -n 3 stderr)"

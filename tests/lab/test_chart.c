@@ -206,6 +206,28 @@ static void numbers_at_ticks_are_round(void **state) {
   }
 }
 
+/* 3 * 0.1 is more than 0.3, which lies on this axis all the same. */
+static void ends_belong_to_an_axis(void **state) {
+  (void)state;
+  const cq_axis axis = cq_axis_make(3 * 0.1, 0.6, 0, 100, 3);
+  assert_true(axis.low > 0.3 && cq_axis_holds(&axis, 0.3) && cq_axis_holds(&axis, 0.6));
+  assert_false(cq_axis_holds(&axis, 0.2999));
+  assert_false(cq_axis_holds(&axis, 0.6001));
+  assert_false(cq_axis_holds(&axis, NAN));
+}
+
+/* The plot makes room for the seven characters of 0.00150 beside the label. */
+static void long_numbers_do_not_touch_the_label(void **state) {
+  (void)state;
+  const double high[] = {0.0012, 0.0015};
+  const cq_chart_series series = {.x = x, .y = high, .n = 2};
+  const cq_chart chart = {.y_label = "loss", .series = &series, .n_series = 1};
+  char *svg = drawn(&chart, 1);
+  assert_non_null(strstr(svg, "<text x=\"75.4\" y=\"")); /* its end: 7 before 32 + 7 * 7.2 */
+  assert_non_null(strstr(svg, "<path d=\"M82.4 "));
+  cq_free(svg);
+}
+
 static void ranges_are_rounded_outwards(void **state) {
   (void)state;
   static const struct {
@@ -286,6 +308,8 @@ int main(void) {
                                      cmocka_unit_test(axes_are_fitted),
                                      cmocka_unit_test(wide_characters_take_more_room),
                                      cmocka_unit_test(numbers_at_ticks_are_round),
+                                     cmocka_unit_test(ends_belong_to_an_axis),
+                                     cmocka_unit_test(long_numbers_do_not_touch_the_label),
                                      cmocka_unit_test(ranges_are_rounded_outwards),
                                      cmocka_unit_test(marks_and_charts_below_one_another),
                                      cmocka_unit_test(text_that_xml_has_not_is_replaced),

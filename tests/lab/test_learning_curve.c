@@ -71,6 +71,15 @@ static void logs_are_found_and_read(void **state) {
   cq_learning_curve_free(c);
   cq_learning_curve_free(NULL);
 
+  /* A reranker's: the targets' correlations, of which the mean is one. */
+  write_text(test_path("log.jsonl"), "{\"type\":\"evaluate\",\"step\":2,\"figures\":{\"parallel\":[" BOTH
+                                     "],\"sts\":[],\"mean_translation\":0.75,\"mean_mse\":2,\"mean_sts\":null,"
+                                     "\"reranker\":true}}\n");
+  assert_int_equal(cq_learning_curve_read(&c, test_path("log.jsonl"), NULL), CQ_OK);
+  HAS(0, CQ_CURVE_LOGITS, "de", 1, {2}, {0.75});
+  HAS(3, CQ_CURVE_LOGITS, "mean of dev sets", 1, {2}, {0.75});
+  cq_learning_curve_free(c);
+
   write_text(test_path("log.jsonl"), "{\"type\":\"run\",\"languages\":[\"fr\",\"en\"]}\n{\"type\":\"step\"}\n");
   assert_int_equal(cq_learning_curve_read(&c, test_path("log.jsonl"), NULL), CQ_OK);
   assert_true(cq_learning_curve_of_autoencoders(c));

@@ -60,6 +60,14 @@ sed 's/"mean_translation":0.5,"mean_mse":1/"mean_translation":null,"mean_mse":nu
 expect 1 plot none.jsonl
 stderr_has "the logs have nothing to draw"
 
+# A reranker's correlations with its teacher, and one step, which is a dot.
+sed 's/"mean_translation"/"reranker":true,&/' model/log.jsonl | head -n 2 >reranker.jsonl
+expect 0 plot reranker.jsonl -o reranker.svg
+has reranker.svg 1 '>Spearman x100 with teacher</text>'
+has reranker.svg 0 '>accuracy on dev, %</text>'
+has reranker.svg $((2 * (2 * 3 + 1 + 1))) '<circle' # and in the legend
+has reranker.svg 4 '>1</text>' # the steps are whole numbers
+
 # Autoencoders: what 'autoencode plot losses' draws.
 {
   echo '{"type":"run","languages":["xx","yy"]}'
@@ -77,6 +85,9 @@ stderr_has "runs of autoencoders are drawn one at a time"
 expect 2 plot
 expect 2 plot model model model model model model model model model
 expect 2 plot model --smooth 0
+expect 1 plot model -o curve.PNG
+stderr_has "curve.PNG: figures are written as SVG; name it .svg"
+absent curve.PNG
 expect 1 plot nowhere -o none.svg
 stderr_has nowhere
 absent none.svg

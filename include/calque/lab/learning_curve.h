@@ -24,6 +24,7 @@ extern "C" {
 typedef enum cq_curve_kind {
   CQ_CURVE_LOSS,        /**< of each step */
   CQ_CURVE_TRANSLATION, /**< translation accuracy on a dev set, a share: the mean of both directions */
+  CQ_CURVE_LOGITS,      /**< a reranker's: Spearman's correlation of the second column's logits with the teacher's */
   CQ_CURVE_STS,         /**< Spearman's correlation on a dev set */
   CQ_CURVE_MSE,         /**< to the teacher, times 100, of the second column of a dev set */
   CQ_N_CURVE_KINDS

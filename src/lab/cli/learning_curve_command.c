@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct args {
   size_t size;
@@ -25,8 +26,13 @@ static const cq_option options[] = {
 };
 
 int cli_write_figure(const char *path, const cq_chart *charts, size_t n) {
+  static const char *const others[] = {".png", ".pdf", ".jpg", ".eps"};
   cq_error error = {0};
   char *svg;
+  for (size_t i = 0; path && i < sizeof others / sizeof *others; i++)
+    if (strlen(path) > 4 && !strcasecmp(path + strlen(path) - 4, others[i]))
+      return cli_fail("%s: figures are written as SVG; name it .svg, and convert it, for example with rsvg-convert",
+                      path);
   cq_status status = cq_chart_svg(&svg, charts, n, &error);
   if (!status) status = cli_output_text(path, svg, &error);
   cq_free(svg);
@@ -269,9 +275,9 @@ static bool add_curves(cq_chart *chart, cq_chart_series *series, cq_curve_kind k
       double *numbers = malloc(2 * curve->n * sizeof *numbers);
       s->name = series_name(&runs[r], curve, n_runs), s->x = numbers, s->y = numbers ? numbers + curve->n : NULL;
       if (!s->name || !numbers) return false;
-      const bool loss = kind == CQ_CURVE_LOSS, share = kind == CQ_CURVE_TRANSLATION || kind == CQ_CURVE_STS;
+      const bool loss = kind == CQ_CURVE_LOSS, share = !loss && kind != CQ_CURVE_MSE;
       s->n = smooth_curve(numbers, numbers + curve->n, curve, loss ? smooth : 1, share ? 100 : 1);
-      s->kind = loss ? CQ_CHART_LINE : CQ_CHART_MARKED_LINE;
+      s->kind = loss && s->n > 1 ? CQ_CHART_LINE : CQ_CHART_MARKED_LINE;
     }
   }
   return true;
@@ -280,12 +286,13 @@ static bool add_curves(cq_chart *chart, cq_chart_series *series, cq_curve_kind k
 static int draw_curves(const struct args *args, const run *runs, size_t n_runs) {
   static const char *const labels[CQ_N_CURVE_KINDS] = {[CQ_CURVE_LOSS] = "loss",
                                                        [CQ_CURVE_TRANSLATION] = "accuracy on dev, %",
+                                                       [CQ_CURVE_LOGITS] = "Spearman x100 with teacher",
                                                        [CQ_CURVE_STS] = "Spearman x100 on dev",
                                                        [CQ_CURVE_MSE] = "MSE x100 on dev"};
   cq_chart charts[CQ_N_CURVE_KINDS];
   char label[64];
   size_t n = 0, n_series = 0, n_losses = 0;
-  double last = 0;
+  double last = 5; /* with fewer steps, the x axis would have fractions of steps */
   const cq_curve *curve;
   for (size_t r = 0; r < n_runs; r++)
     for (size_t i = 0; (curve = cq_learning_curve_get(runs[r].curve, i)); i++, n_series++) {
@@ -342,7 +349,8 @@ const cli_command cli_plot = {
     CLI_ARGUMENTS("[LABEL=]RUN...", 1, MAX_RUNS),
     .description =
         "Draws the learning curves of a run of distill, extend, finetune or autoencode train, from its log: the loss, "
-        "and translation accuracy, Spearman's correlation (STS) and MSE on the dev sets. RUN is the model that a run "
+        "and translation accuracy (of a reranker, Spearman's correlation with its teacher's logits), Spearman's "
+        "correlation (STS) and MSE on the dev sets. RUN is the model that a run "
         "has written or is writing: if RUN.work exists, its current run is drawn. It may also be the log, log.jsonl in "
         "these directories. With several runs, each has a line in every chart, of the mean over its dev sets.",
     .example = "calque plot --output curve.svg multilingual",

@@ -29,7 +29,8 @@ double cq_axis_place(const cq_axis *axis, double number) {
 }
 
 bool cq_axis_holds(const cq_axis *axis, double number) {
-  return number >= axis->low && number <= axis->high;
+  const double slack = 1e-9 * (axis->high - axis->low); /* ends are rounded: 3 * 0.1 > 0.3 */
+  return number >= axis->low - slack && number <= axis->high + slack;
 }
 
 void cq_axis_number(char *out, size_t size, const cq_axis *axis, double tick) {

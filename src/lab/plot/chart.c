@@ -25,13 +25,13 @@ enum {
   LEGEND_GAP = 7,
   LEGEND_SPACE = 16,
   TICK_WIDTH = 100,
-  TICK_HEIGHT = 44,
+  TICK_HEIGHT = 36,
   MAX_TICKS = 64
 };
 
-/* Okabe & Ito's colors, which are distinguishable with any color vision. */
+/* Okabe & Ito's colors, which are distinguishable with any color vision; gray for yellow, which is faint on white. */
 static const char *const colors[N_COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                             "#e69f00", "#56b4e9", "#000000", "#f0e442"};
+                                             "#e69f00", "#56b4e9", "#000000", "#999999"};
 
 /* The layout of a chart; y from its own top. */
 typedef struct layout {
@@ -101,6 +101,17 @@ static int n_ticks(double length, int each) {
   return n < 2 ? 2 : n > MAX_TICKS ? MAX_TICKS : n;
 }
 
+/* The longest number at the ticks. */
+static double numbers_width(const cq_axis *axis) {
+  char text[32];
+  double width = 0;
+  for (int i = 0; i <= MAX_TICKS && axis->first + i <= axis->last; i++) {
+    cq_axis_number(text, sizeof text, axis, axis->first + i);
+    width = fmax(width, cq_svg_width(text, FONT));
+  }
+  return width;
+}
+
 static cq_status lay_out_chart(layout *l, const cq_chart *c, cq_error *error) {
   double x[2], y[2];
   *l = (layout){.c = c, .width = c->width ? c->width : WIDTH, .height = c->height ? c->height : HEIGHT};
@@ -124,8 +135,9 @@ static cq_status lay_out_chart(layout *l, const cq_chart *c, cq_error *error) {
     widen_range(x, unit * wide);
     widen_range(y, unit * high);
   }
-  l->x = cq_axis_make(x[0], x[1], l->left, l->right, n_x);
   l->y = cq_axis_make(y[0], y[1], l->bottom, l->top, n_y);
+  if (c->y_label && !c->no_numbers) l->left = fmax(l->left, 32 + numbers_width(&l->y));
+  l->x = cq_axis_make(x[0], x[1], l->left, l->right, n_x);
   return CQ_OK;
 }
 

@@ -2,7 +2,7 @@
  *
  *   {"type":"step","step":1,"kind":"pairs","loss":0.4,"learning_rate":1e-4,...}      kind: if a run has several losses
  *   {"type":"evaluate","step":100,"figures":{"parallel":[{"label":"de","source_to_target":0.9,"target_to_source":0.8,
- *    "mse_target":0.1,...}],"sts":[{"label":"de","spearman":0.7,...}],...},...}
+ *    "mse_target":0.1,...}],"sts":[{"label":"de","spearman":0.7,...}],...},...}     "reranker":true: see cq_dev_json()
  *
  * Every value goes to the curve of its kind and name. Other types are skipped. A log whose first record has the type
  * "run" is that of autoencode.c. */
@@ -66,16 +66,16 @@ static cq_status take_step(cq_learning_curve *c, const cq_log_record *record, cq
   return add_point(c, CQ_CURVE_LOSS, kind, (double)step, loss, error);
 }
 
-static cq_status take_dev_set(cq_learning_curve *c, const cq_log_record *record, double step, json_t *of,
-                              cq_error *error) {
+static cq_status take_dev_set(cq_learning_curve *c, const cq_log_record *record, cq_curve_kind kind, double step,
+                              json_t *of, cq_error *error) {
   json_error_t problem;
   const char *label;
   json_t *forward, *back, *mse;
   if (json_unpack_ex(of, &problem, 0, "{s:s, s:o, s:o, s:o}", "label", &label, "source_to_target", &forward,
                      "target_to_source", &back, "mse_target", &mse))
     return cq_log_fail(record, &problem, error);
-  const double accuracy = (number_of(forward) + number_of(back)) / 2;
-  cq_status status = add_point(c, CQ_CURVE_TRANSLATION, label, step, accuracy, error);
+  const double first = number_of(forward), figure = kind == CQ_CURVE_LOGITS ? first : (first + number_of(back)) / 2;
+  cq_status status = add_point(c, kind, label, step, figure, error);
   return status ? status : add_point(c, CQ_CURVE_MSE, label, step, number_of(mse), error);
 }
 
@@ -85,14 +85,16 @@ static cq_status take_evaluation(cq_learning_curve *c, const cq_log_record *reco
   json_t *parallel, *sts, *of, *translation, *mean_sts, *mean_mse, *spearman;
   const char *label;
   size_t i;
+  int of_reranker = 0;
   cq_status status = CQ_OK;
-  if (json_unpack_ex(record->value, &problem, 0, "{s:I, s:{s:o, s:o, s:o, s:o, s:o}}", "step", &step, "figures",
+  if (json_unpack_ex(record->value, &problem, 0, "{s:I, s:{s:o, s:o, s:o, s:o, s:o, s?b}}", "step", &step, "figures",
                      "parallel", &parallel, "sts", &sts, "mean_translation", &translation, "mean_sts", &mean_sts,
-                     "mean_mse", &mean_mse))
+                     "mean_mse", &mean_mse, "reranker", &of_reranker))
     return cq_log_fail(record, &problem, error);
+  const cq_curve_kind kind = of_reranker ? CQ_CURVE_LOGITS : CQ_CURVE_TRANSLATION;
   const double at = (double)step;
   json_array_foreach(parallel, i, of) {
-    if (!status) status = take_dev_set(c, record, at, of, error);
+    if (!status) status = take_dev_set(c, record, kind, at, of, error);
   }
   json_array_foreach(sts, i, of) {
     if (status) break;
@@ -101,7 +103,7 @@ static cq_status take_evaluation(cq_learning_curve *c, const cq_log_record *reco
     status = add_point(c, CQ_CURVE_STS, label, at, number_of(spearman), error);
   }
   if (!status && json_array_size(parallel) > 1)
-    status = add_point(c, CQ_CURVE_TRANSLATION, "mean of dev sets", at, number_of(translation), error);
+    status = add_point(c, kind, "mean of dev sets", at, number_of(translation), error);
   if (!status && json_array_size(parallel) > 1)
     status = add_point(c, CQ_CURVE_MSE, "mean of dev sets", at, number_of(mean_mse), error);
   if (!status && json_array_size(sts) > 1)

@@ -271,8 +271,8 @@ void cq_dev_change(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figure
     cq_builder_char(out, '\n');
   }
   if (sets->n_parallel > 1)
-    cq_builder_printf(out, "%-28s  %13.1f -> %5.1f %%\n", "mean", 100 * before->mean_translation,
-                      100 * now->mean_translation);
+    cq_builder_printf(out, "%-28s  %13.1f -> %5.1f%s\n", "mean", 100 * before->mean_translation,
+                      100 * now->mean_translation, now->of_pairs ? "" : " %");
   for (size_t i = 0; i < sets->n_sts; i++)
     cq_builder_printf(out, "%-28s  Spearman %.2f -> %.2f\n", sets->sts[i].label, 100 * before->sts[i].spearman,
                       100 * now->sts[i].spearman);
@@ -316,8 +316,9 @@ json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures) {
     cq_json_push(&sts, json_pack("{s:s, s:o, s:o, s:I}", "label", sets->sts[i].label, "spearman",
                                  json_number(figures->sts[i].spearman), "pearson", json_number(figures->sts[i].pearson),
                                  "n", (json_int_t)figures->sts[i].n));
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "parallel", parallel, "sts", sts, "mean_translation",
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "parallel", parallel, "sts", sts, "mean_translation",
                    json_number(figures->mean_translation), "mean_mse", json_number(figures->mean_mse), "mean_sts",
                    json_number(figures->mean_sts), "student_variance", json_number(figures->student_variance),
-                   "teacher_variance", json_number(figures->teacher_variance));
+                   "teacher_variance", json_number(figures->teacher_variance), "reranker",
+                   figures->of_pairs ? json_true() : NULL);
 }

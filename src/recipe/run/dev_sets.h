@@ -43,7 +43,7 @@ CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *se
 void cq_dev_figures_free(cq_dev_figures *figures);
 
 /* The table as text, or as Markdown for a model card, optionally with the figures before training (before NULL:
- * without); and the record as JSON. */
+ * without); and the record as JSON, with "reranker": true for a reranker's. */
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
                   bool markdown);
 /* One line per set: the figures before training, and now. */
