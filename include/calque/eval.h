@@ -13,6 +13,7 @@
 
 #include "calque/encoder.h"
 #include "calque/options.h"
+#include "calque/reranker.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -150,6 +151,10 @@ typedef struct cq_sts_result {
 } cq_sts_result;
 CQ_API CQ_MUST_USE cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, const char *file,
                                          const cq_eval_options *options, cq_context *ctx, cq_error *error);
+/** The same with a reranker's logits instead of cosines; the first column is the query.
+ * @errors CQ_ERR_ARGUMENT for the options prompt and truncate_dim; those of cq_reranker_score_pairs(). */
+CQ_API CQ_MUST_USE cq_status cq_eval_sts_reranker(cq_sts_result *out, const cq_reranker *reranker, const char *file,
+                                                  const cq_eval_options *options, cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

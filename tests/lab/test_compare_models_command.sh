@@ -55,6 +55,9 @@ stdout_has ' | \['
 compare --table latex 'x#y_z&\{~^"=en-de.tsv'
 stdout_has '\begin{tabular}{@{}lrrrrrrr@{}}'
 stdout_has '  x\#y\_z\&\textbackslash{}\{\textasciitilde{}\textasciicircum{}{\char34} & src-\textgreater{}trg \% & 60 & '
+compare --measure sts --table latex '[a]=sts-ar.tsv' '*b=sts-en.tsv' # "\\\\ [a]" and "\\\\ *b" are arguments in LaTeX
+stdout_has '  {}[a] & '
+stdout_has '  {}*b & '
 expect 0 eval compare --baseline "$b" --model "$a" --table latex en-de.tsv
 cp stdout up
 expect 0 eval compare --baseline "$a" --model "$b" --table latex en-de.tsv
@@ -72,6 +75,19 @@ compare --measure sts --csv flat.tsv
 stdout_has 'flat,spearman,40,,,,,,'
 compare --measure sts --json flat.tsv
 stdout_has '"p": null'
+
+# A reranker's logits: those of the golden file, in their order and in the opposite one.
+reranker=$SOURCE/tests/golden/rerankers/bert
+od -An -v -w4 -t f4 -j 128 "$reranker/logits.npy" | tr -d ' ' | paste "$SOURCE/tests/golden/rerankers/pairs.tsv" - |
+  awk -F '\t' '$1 != "" && $2 != ""' >logits.tsv
+awk -F '\t' -v OFS='\t' '{ $3 = -$3; print }' logits.tsv >opposite.tsv
+expect 0 eval sts --model "$reranker" --csv logits.tsv opposite.tsv
+head -n 3 stdout | cut -d , -f 1-3 | same - <(printf '%s\n' file,n,spearman logits,9,1 opposite,9,-1)
+expect 0 eval compare --measure sts --baseline "$a" --model "$reranker" --csv logits.tsv
+"$PROGRAM" eval sts --model "$a" --csv --quiet logits.tsv | awk -F , 'NR == 2 { print $3 ",1" }' >want
+awk -F , 'NR == 2 { print $4 "," $5 }' stdout | same - want
+expect 0 eval compare --measure sts --baseline "$reranker" --model "$reranker" --csv logits.tsv
+awk -F , 'NR == 2 { print $4 "," $5 "," $6 "," $9 }' stdout | same - <(echo 1,1,0,1)
 
 # An index of the baseline's; lines that are malformed.
 compare --measure search --documents "$a" --csv en-de.tsv
@@ -93,6 +109,16 @@ expect 2 eval compare --baseline "$a" --model "$b" --samples 0 en-de.tsv
 expect 2 eval compare --baseline "$a" --model "$b" --measure mse en-de.tsv
 expect 2 eval compare --baseline "$a" --model "$b" --csv --table csv en-de.tsv
 stderr_has "--json, --csv and --table exclude each other"
+for of in "--model $reranker --baseline $a" "--model $a --baseline $reranker"; do
+  expect 1 eval compare $of en-de.tsv
+  stderr_has "golden/rerankers/bert is a reranker: it gives logits for pairs of texts, and no vectors."
+done
+expect 1 eval translation --model "$reranker" en-de.tsv
+stderr_has "'calque eval sts' measures it"
+expect 1 eval compare --measure sts --model "$reranker" --baseline "$a" --prompt x logits.tsv
+stderr_has "a reranker has neither prompts nor dimensions"
+expect 1 eval compare --measure sts --model "$reranker" --baseline "$a" --compose logits.tsv
+stderr_has "a reranker has none of the options compose"
 expect 1 eval compare --baseline nowhere --model "$b" en-de.tsv
 stderr_has nowhere
 finish

@@ -397,8 +397,10 @@ static void first_columns_are_encoded_once(void **state) {
 static void every_failed_allocation_of_a_measure_is_reported(void **state) {
   (void)state;
   cq_encoder *encoder = open_model(MODEL("bert-uncased"));
+  cq_reranker *reranker;
+  assert_int_equal(cq_reranker_open(&reranker, CQ_TESTS_DIR "/golden/rerankers/bert", NULL, NULL), CQ_OK);
   const char *file = file_of("a boat is here\tthe boat\t1\nc\td\t2\nthe river\tthe train\t3\n");
-  for (int measure = 0; measure < 6; measure++)
+  for (int measure = 0; measure < 7; measure++)
     for (long n = 1;; n++) {
       cq_mse_result mse;
       cq_translation_result translation;
@@ -412,6 +414,7 @@ static void every_failed_allocation_of_a_measure_is_reported(void **state) {
                          : measure == 2 ? cq_eval_sts(&sts, encoder, file, NULL, NULL, &error)
                          : measure == 3 ? cq_eval_xsim(&translation, encoder, file, NULL, NULL, &error)
                          : measure == 4 ? cq_eval_xsim_hard(&hard, encoder, file, NULL, NULL, &error)
+                         : measure == 6 ? cq_eval_sts_reranker(&sts, reranker, file, NULL, NULL, &error)
                                         : cq_eval_memory_new(&o.memory, &error);
       if (measure == 5 && !status) status = cq_eval_translation(&translation, encoder, file, &o, NULL, &error);
       bool failed = cq_alloc_failed();
@@ -423,6 +426,7 @@ static void every_failed_allocation_of_a_measure_is_reported(void **state) {
       }
       if (status != CQ_ERR_MEMORY) fail_msg("measure %d, allocation %ld: status %d", measure, n, (int)status);
     }
+  cq_reranker_free(reranker);
   cq_encoder_free(encoder);
 }
 

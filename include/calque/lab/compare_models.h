@@ -56,6 +56,10 @@ CQ_API CQ_MUST_USE cq_status cq_model_comparison_new(cq_model_comparison **out, 
                                                      const cq_encoder *model, const cq_encoder *documents,
                                                      const cq_eval_options *eval,
                                                      const cq_compare_models_options *options, cq_error *error);
+/** Compares rerankers by their logits, with CQ_MEASURE_STS. NULL: the encoder that was given, which is NULL otherwise.
+ * They must outlive the comparison. @errors CQ_ERR_ARGUMENT for another measure. */
+CQ_API CQ_MUST_USE cq_status cq_model_comparison_rerankers(cq_model_comparison *comparison, const cq_reranker *baseline,
+                                                           const cq_reranker *model, cq_error *error);
 CQ_API void cq_model_comparison_free(cq_model_comparison *comparison); /**< NULL is ignored */
 
 /** Compares the models on a file: out [*n] figures. @errors Those of the measure's function. */

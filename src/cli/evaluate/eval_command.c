@@ -43,6 +43,7 @@ typedef struct row {
 /* Shared by all files of one call. */
 typedef struct bench {
   cq_encoder *model, *teacher;
+  cq_reranker *reranker;     /* of sts: the model */
   cq_classifier *classifier; /* learned from --train */
   cq_context *ctx;
   cq_eval_options options;
@@ -107,7 +108,8 @@ static cq_status search_of_file(row *out, const bench *b, const char *file, cq_e
 
 static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_sts_result r = {0};
-  cq_status status = cq_eval_sts(&r, b->model, file, &b->options, b->ctx, error);
+  cq_status status = b->reranker ? cq_eval_sts_reranker(&r, b->reranker, file, &b->options, b->ctx, error)
+                                 : cq_eval_sts(&r, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.spearman, out->figures[1] = r.pearson;
   return status;
@@ -261,11 +263,11 @@ static int print_eval_json(const measure *m, const struct args *args, const row 
   return CLI_OK;
 }
 
-static int open_bench(bench *b, const struct args *args) {
+static int open_bench(bench *b, const struct args *args, bool of_sts) {
   cq_error error = {0};
   b->options = *args->eval, b->options.notice = cli_notice;
-  int code = cli_open_model(&b->model, args->model, args->encoder);
-  if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->encoder);
+  int code = cli_open_measured(&b->model, of_sts ? &b->reranker : NULL, args->model, args->encoder);
+  if (code == CLI_OK && args->teacher) code = cli_open_measured(&b->teacher, NULL, args->teacher, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&b->ctx, args->threads);
   if (code == CLI_OK && cq_eval_memory_new(&b->options.memory, &error)) code = cli_fail_error(&error);
   if (code || !args->train) return code;
@@ -297,7 +299,7 @@ static int run_measure(const cli_call *call) {
   if (cli_tables_format(&format, call, &args->as)) return CLI_USAGE;
   row *rows = calloc(n_all, sizeof *rows);
   if (!rows) return cli_fail("out of memory");
-  int code = open_bench(&b, args);
+  int code = open_bench(&b, args, !strcmp(name, "sts"));
   if (code == CLI_OK) tell_dimensions(&b);
   for (size_t i = 0; i < n_all && code == CLI_OK; i++) {
     cq_error error = {0};
@@ -322,6 +324,7 @@ static int run_measure(const cli_call *call) {
   cq_context_free(b.ctx);
   cq_classifier_free(b.classifier);
   cq_encoder_free(b.model);
+  cq_reranker_free(b.reranker);
   cq_encoder_free(b.teacher);
   return code;
 }
@@ -422,7 +425,8 @@ static const cli_command eval_sts = {
     .summary = "Spearman's correlation with human similarity scores (STS)",
     OF_FILES,
     .description = "Rank correlation (Spearman) between the cosine of two sentences and a gold score. Files have the "
-                   "columns SENTENCE, SENTENCE and SCORE, separated by tabs.",
+                   "columns SENTENCE, SENTENCE and SCORE, separated by tabs. A reranker is measured by its logits, "
+                   "with the query in the first column.",
     .example = "calque eval sts --model multilingual --json sts/en-de.tsv",
     CLI_OPTIONS(struct args, options),
     .groups = parts,

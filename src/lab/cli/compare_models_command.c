@@ -157,11 +157,16 @@ static int run_compare_models(const cli_call *call) {
   if (args->documents && args->compare->measure != CQ_MEASURE_SEARCH)
     return cli_usage(call->path, "--documents is for --measure search");
   row *rows = calloc(n_files + 1, sizeof *rows);
-  int code = rows ? cli_open_model(&baseline, args->baseline, args->encoder) : cli_fail("out of memory");
-  if (code == CLI_OK) code = cli_open_model(&model, args->model, args->encoder);
-  if (code == CLI_OK && args->documents) code = cli_open_model(&documents, args->documents, args->encoder);
+  const bool of_sts = args->compare->measure == CQ_MEASURE_STS;
+  cq_reranker *rerankers[2] = {NULL, NULL};
+  int code = rows ? CLI_OK : cli_fail("out of memory");
+  if (code == CLI_OK) code = cli_open_measured(&baseline, of_sts ? &rerankers[0] : NULL, args->baseline, args->encoder);
+  if (code == CLI_OK) code = cli_open_measured(&model, of_sts ? &rerankers[1] : NULL, args->model, args->encoder);
+  if (code == CLI_OK && args->documents) code = cli_open_measured(&documents, NULL, args->documents, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && cq_model_comparison_new(&c, baseline, model, documents, args->eval, args->compare, &error))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK && of_sts && cq_model_comparison_rerankers(c, rerankers[0], rerankers[1], &error))
     code = cli_fail_error(&error);
   if (code == CLI_OK) code = compare_files(rows, &n_figures, c, call, ctx);
   if (code == CLI_OK && args->as.json)
@@ -172,6 +177,7 @@ static int run_compare_models(const cli_call *call) {
   free(rows);
   cq_model_comparison_free(c);
   cq_context_free(ctx);
+  for (size_t i = 0; i < 2; i++) cq_reranker_free(rerankers[i]);
   cq_encoder_free(documents);
   cq_encoder_free(baseline);
   cq_encoder_free(model);
@@ -187,8 +193,9 @@ const cli_command cli_eval_compare = {
         "difference by the paired bootstrap: rows are drawn with replacement, the same ones for both models, and the "
         "difference is computed again for each sample. Prints a row for each file and figure, and the average over "
         "files, with the 95 % interval of the difference and its two-sided p-value. Files with the same number of rows "
-        "are taken for parallel in the average. The p-values are not corrected for the number of files. Ranked TREC "
-        "runs are compared by 'calque compare'.",
+        "are taken for parallel in the average. The smallest possible p-value is 2 / (samples + 1). P-values are not "
+        "corrected for the number of files. With --measure sts, a model may be a reranker. Ranked TREC runs are "
+        "compared by 'calque compare'.",
     .example = "calque eval compare --baseline before --model after de=test/en-de.tsv.gz ru=test/en-ru.tsv.gz",
     CLI_OPTIONS(struct args, options),
     .groups = parts,

@@ -3,7 +3,7 @@
  *   file ──▶ rows ──▶ each model's value of each row ──cq_bootstrap──▶ samples of the difference ──▶ interval, p
  *                                                                         └── their sums over files ──▶ the mean's
  *
- * The values are 1 or 0 for a right or wrong match or hit, 1 / rank, or a cosine, whose figure is the correlation with
+ * The values are 1 or 0 for a right or wrong match or hit, 1 / rank, or a cosine or a reranker's logit, whose figure is the correlation with
  * the gold scores. */
 #include "calque/lab/compare_models.h"
 
@@ -43,6 +43,7 @@ enum { BASELINE, MODEL, N_MODELS };
 
 struct cq_model_comparison {
   const cq_encoder *models[N_MODELS], *documents;
+  const cq_reranker *rerankers[N_MODELS]; /* NULL: the encoder */
   cq_eval_memory *memory[N_MODELS];
   cq_eval_options eval;
   cq_compare_models_options o;
@@ -72,6 +73,14 @@ cq_status cq_model_comparison_new(cq_model_comparison **out, const cq_encoder *b
   else
     *out = c;
   return status;
+}
+
+cq_status cq_model_comparison_rerankers(cq_model_comparison *c, const cq_reranker *baseline, const cq_reranker *model,
+                                        cq_error *error) {
+  if (c->o.measure != CQ_MEASURE_STS)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "rerankers have no vectors: compare them on scored pairs (measure sts)");
+  c->rerankers[BASELINE] = baseline, c->rerankers[MODEL] = model;
+  return CQ_OK;
 }
 
 void cq_model_comparison_free(cq_model_comparison *c) {
@@ -135,7 +144,7 @@ static cq_status figure_of(double *out, const double *values, const cq_rows *row
 
 /* What the samples say about a difference, if it is defined. Sorts the samples. */
 static void add_interval(cq_model_difference *d, double *samples, size_t n) {
-  d->difference = d->model - d->baseline;
+  d->difference = cq_without_rounding(d->model - d->baseline);
   d->low = d->high = d->p = NAN;
   if (!isnan(d->difference)) cq_bootstrap_interval(&d->low, &d->high, &d->p, samples, n);
 }
@@ -169,8 +178,9 @@ cq_status cq_model_comparison_file(cq_model_difference out[CQ_MAX_FIGURES], size
   for (size_t m = 0; m < N_MODELS && !status; m++) {
     cq_eval_options o = c->eval;
     o.memory = c->memory[m];
-    status = (c->o.measure == CQ_MEASURE_SEARCH ? rank_values : encode_values)(values + m * size, c, c->models[m],
-                                                                               &rows, &o, ctx, error);
+    status = c->rerankers[m] ? cq_rows_logits(values + m * size, &rows, c->rerankers[m], &o, ctx, error)
+                             : (c->o.measure == CQ_MEASURE_SEARCH ? rank_values : encode_values)(
+                                   values + m * size, c, c->models[m], &rows, &o, ctx, error);
   }
   for (size_t f = 0; f < c->n_figures && !status; f++)
     status = compare_figure(&out[f], c, f, values + f * rows.n, values + size + f * rows.n, &rows, ctx, error);

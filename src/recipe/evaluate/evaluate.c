@@ -167,15 +167,32 @@ done:
   return status;
 }
 
+static cq_status correlate(cq_sts_result *out, const cq_rows *rows, const double *scores, cq_error *error) {
+  *out =
+      (cq_sts_result){.n = rows->n, .n_skipped = rows->n_skipped, .pearson = cq_pearson(scores, rows->gold, rows->n)};
+  return cq_spearman(&out->spearman, scores, rows->gold, rows->n, error);
+}
+
 cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *first, const float *second, size_t dim,
                       cq_error *error) {
   double *cosines = cq_alloc_array(rows->n, sizeof *cosines);
   if (!cosines) return cq_fail_memory(error, "cosines");
   for (size_t i = 0; i < rows->n; i++) cosines[i] = cq_cosine(first + i * dim, second + i * dim, dim);
-  cq_sts_result r = {.n = rows->n, .n_skipped = rows->n_skipped, .pearson = cq_pearson(cosines, rows->gold, rows->n)};
-  cq_status status = cq_spearman(&r.spearman, cosines, rows->gold, rows->n, error);
-  if (status == CQ_OK) *out = r;
+  const cq_status status = correlate(out, rows, cosines, error);
   cq_free(cosines);
+  return status;
+}
+
+cq_status cq_rows_logits(double *logits, const cq_rows *rows, const cq_reranker *reranker,
+                         const cq_eval_options *options, cq_context *ctx, cq_error *error) {
+  if (options->prompt || options->truncate_dim)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a reranker has neither prompts nor dimensions (prompt, truncate-dim)");
+  float *values = cq_alloc_array(rows->n, sizeof *values);
+  if (!values) return cq_fail_memory(error, "logits");
+  const cq_status status =
+      cq_reranker_score_pairs(values, NULL, reranker, rows->column[0], rows->column[1], rows->n, ctx, error);
+  for (size_t i = 0; i < rows->n && !status; i++) logits[i] = (double)values[i];
+  cq_free(values);
   return status;
 }
 
@@ -333,6 +350,21 @@ cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, const char 
   if (status == CQ_OK) status = cq_rows_sts(out, &rows, vectors[0], vectors[1], dim, error);
   cq_free(vectors[0]);
   cq_free(vectors[1]);
+  cq_rows_free(&rows);
+  return status;
+}
+
+cq_status cq_eval_sts_reranker(cq_sts_result *out, const cq_reranker *reranker, const char *file,
+                               const cq_eval_options *options, cq_context *ctx, cq_error *error) {
+  cq_eval_options o;
+  cq_rows rows = {0};
+  double *logits = NULL;
+  cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
+  if (!status) status = cq_rows_read(&rows, file, 3, &o, error);
+  if (!status && !(logits = cq_alloc_array(rows.n, sizeof *logits))) status = cq_fail_memory(error, "logits");
+  if (!status) status = cq_rows_logits(logits, &rows, reranker, &o, ctx, error);
+  if (!status) status = correlate(out, &rows, logits, error);
+  cq_free(logits);
   cq_rows_free(&rows);
   return status;
 }

@@ -47,6 +47,9 @@ CQ_MUST_USE cq_status cq_rows_translation(cq_translation_result *out, const cq_r
                                           const float *target, size_t dim, cq_context *ctx, cq_error *error);
 CQ_MUST_USE cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *first, const float *second,
                                   size_t dim, cq_error *error);
+/* logits [rows->n] of the rows' pairs. Errors: as cq_eval_sts_reranker's. */
+CQ_MUST_USE cq_status cq_rows_logits(double *logits, const cq_rows *rows, const cq_reranker *reranker,
+                                     const cq_eval_options *options, cq_context *ctx, cq_error *error);
 /* ranks [rows->n]: the rank of each second sentence's own document among the first column, as in cq_eval_search. Errors:
  * CQ_ERR_ARGUMENT when the queries' vectors have more dimensions than the documents'; those of encoding. */
 CQ_MUST_USE cq_status cq_rows_ranks(size_t *ranks, const cq_rows *rows, const cq_encoder *documents,
