@@ -30,7 +30,7 @@ static cq_status open_npy(cq_matrix *out, const char *path, size_t dim, cq_error
 static cq_status open_raw(cq_matrix *out, const char *path, size_t dim, cq_error *error) {
   if (dim == 0 || dim > 1 << 20)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path,
-                        "not a .npy file: sentences need a model, raw f32 numbers their dimension");
+                        "not a .npy file: sentences need a model, raw f32 numbers their dimension (model, dim)");
   cq_status status = cq_mapping_open(&out->mapping, path, error);
   if (status) return status;
   if (out->mapping.n >= 6 && memcmp(out->mapping.data, "\x93NUMPY", 6) == 0)

@@ -57,11 +57,12 @@ const cli_command cli_data_score = {
     .summary = "the probability that each row's sides are translations, and the reason why not",
     CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description =
-        "Prints a probability, a reason, and the row. Cosines are compared with those of shifted rows of the same "
-        "file, lengths, languages and the order of words with those of most rows; no gold standard is needed. Reasons: "
-        "translation, unrelated, truncated, language, numbers, names, untranslated, order, copy, repeated, empty. Runs "
-        "of rows that are shifted against each other are reported. Different punctuation is not a fault. Rows are held "
-        "in memory; a file's ending chooses its format, as in data convert.",
+        "Scores parallel text. Prints for each row the probability that its sides are translations, the reason, and "
+        "the row itself. No gold standard is needed: cosines are compared with those of shifted rows of the same file; "
+        "lengths, languages and the order of words with those of most rows. Reasons: translation, unrelated, "
+        "truncated, language, numbers, names, untranslated, order, copy, repeated, empty. Runs of rows that are "
+        "shifted against each other are reported. Different punctuation is not a fault. All rows are held in memory. "
+        "A file's ending chooses its format, as in data convert.",
     .example = "calque data score --model base en-de.tsv.gz -o scored.tsv.gz\n"
                "calque data score --model base en-de.tsv.gz --min-precision 0.95 | cut -f 3- > clean.tsv",
     CLI_GROUP(&cq_group_score, .left_out = cli_data_inputs_taken),

@@ -150,7 +150,8 @@ const cli_command cli_mine = {
         "(Artetxe & Schwenk 2019): the cosine relative to those of the nearest neighbors, which corrects for hubs. "
         "Prints lines of score, source and target, best first. Files hold one sentence per line, or an id, a tab and a "
         "sentence (then ids are printed); plain or compressed. Without --model they hold vectors, and row numbers are "
-        "printed. With one file, finds pairs within it: paraphrase mining. The nearest neighbors are exact.",
+        "printed. With one file, finds pairs within it: paraphrase mining. The nearest neighbors are "
+        "exact, unless --approximate is given.",
     .example = "calque mine --model multilingual news.de.gz news.en.gz --min-precision 0.8 -o pairs.tsv.gz\n"
                "calque mine --model multilingual dev.de dev.en --learn-from dev.gold --save-classifier pairs.json",
     CLI_GROUP(&cq_group_mine, .left_out = as_arguments),

@@ -23,9 +23,10 @@ const cli_command cli_extend = {
     CLI_ARGUMENTS("MODEL", 1, 1),
     .description = "Makes a model that gives sentences of new languages the vectors that MODEL gives their "
                    "translations. It holds out pairs of each file, makes a student with a new vocabulary ('calque "
-                   "model new'), and trains it for the time given ('calque distill'). Each choice is printed with the "
+                   "model new'), and trains it for a given time ('calque distill'). Each choice is printed with the "
                    "option that overrides it. Work in progress is in DIR.extend and DIR.work. The model is never worse "
-                   "on the held-out pairs than before training; if training did not improve it, the exit code is 3.",
+                   "on the held-out pairs than before training; if training did not improve it, the exit code is 3. A "
+                   "reranker learns to give queries and passages of new languages its logits.",
     .example = "calque extend all-MiniLM-L6-v2 --to de=en-de.tsv.gz --to ar=en-ar.tsv.gz --time 20m -o new",
     CLI_GROUP(&cq_group_extend),
     CLI_TRAINING_OPTIONS,

@@ -69,7 +69,7 @@ static const cq_option option_rows[] = {
     CQ_SKIP_BAD_ROW(O, CHANGES),
     {CQ_FLAG(O, "approximate", approximate, CHANGES,
              "for tens of millions of sentences: neighbors within lists of similar sentences (IVF), with exact "
-             "cosines; says how many pairs of a sample are found")},
+             "cosines; reports the share of a sample's pairs that are found")},
     {CQ_SIZE(O, "effort", effort, CHANGES, 0, 0, 1 << 20, "N",
              "with --approximate: lists that are searched for each sentence; more find more and take longer"),
      .otherwise = "as many as 99 % of a sample of pairs need"},

@@ -62,10 +62,11 @@ static const cq_option option_rows[] = {
     {CQ_FLAG(O, "fold-variants", fold_variants, CHANGES,
              "read spelling variants as one: Arabic alefs, vowel points, traditional and simplified Chinese, Cyrillic "
              "io, typographic quotation marks and dashes (unigram, bpe)")},
-    {CQ_CHOICE(O, "carry-over", carry_over, CHANGES, CQ_CARRY_ALIGN, carry_overs, "METHOD",
-               "new-vocabulary: initial embeddings of pieces that the old vocabulary lacks: random (shared), the mean "
-               "of the piece's old tokens (mean), or the mean of the old pieces that it translates by word alignment "
-               "(align), and, for pieces without a translation, of pieces with similar contexts (focus)")},
+    {CQ_CHOICE(
+        O, "carry-over", carry_over, CHANGES, CQ_CARRY_ALIGN, carry_overs, "METHOD",
+        "a new vocabulary's initial embeddings of pieces that the old one lacks: random (shared), the mean of the "
+        "piece's old tokens (mean), or the mean of the old pieces that it translates by word alignment "
+        "(align), and, for pieces without a translation, of pieces with similar contexts (focus)")},
     {CQ_INT(O, "dim", dim, CHANGES, 384, 1, 1 << 16, "N", "fresh kinds: hidden size")},
     {CQ_INT(O, "layers", n_layers, CHANGES, 6, 1, 1024, "N", "transformer, bilstm: layers")},
     {CQ_INT(O, "heads", n_heads, CHANGES, 12, 1, 1024, "N", "transformer: attention heads")},
@@ -78,10 +79,10 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "output-dim", output_dim, CHANGES, 0, 0, 1 << 16, "N", "end with a linear layer to N dimensions"),
      .otherwise = "the size before it"},
     {CQ_NUMBER(O, "smoothing", smoothing, CHANGES, 5e-4, 0, 1e6, "A",
-               "static with --from: a piece that makes up the share P of the text gets the weight A / (A + P); 0: "
+               "static, from a teacher: a piece that makes up the share P of the text gets the weight A / (A + P); 0: "
                "equal weights")},
     {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
-            "static with --from: principal components to remove, at most an eighth of the dimensions")},
+            "static, from a teacher: principal components to remove, at most an eighth of the dimensions")},
     CQ_EMBEDDING_DIM_ROW(O),
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
     CQ_SKIP_BAD_ROW(O, CHANGES),

@@ -47,17 +47,18 @@ static const cq_option option_rows[] = {
     {CQ_DATA(O, "train", train, n_train, CHANGES, "[LABEL=]TSV[:WEIGHT]",
              "parallel text, a sentence and its translations on each line; with several files, weight 2 means twice as "
              "many draws (weights imply --balanced)")},
-    {CQ_DATA(O, "source-text", source_text, n_source_text, CHANGES, "[LABEL=]FILE[:WEIGHT]",
-             "text in the teacher's language without translations, one sentence per line: the student learns the "
-             "teacher's vectors of it. Use it with --train, or alone to make a smaller model with the same vectors")},
+    {CQ_DATA(
+        O, "source-text", source_text, n_source_text, CHANGES, "[LABEL=]FILE[:WEIGHT]",
+        "text in the teacher's language without translations, one sentence per line: the student learns the "
+        "teacher's vectors of it. Use it with parallel text, or alone to make a smaller model with the same vectors")},
     {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
                "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
                "or use the teacher's first dimensions (truncate); fit: learn a projection in any case, which begins "
                "as the linear map from the student's vectors to the teacher's")},
     {CQ_NUMBER(
         O, "contrast", contrast, CHANGES, 0, 0, 1e6, "WEIGHT",
-        "weight of a contrastive loss with the teacher's similarities as soft labels, added to the squared distance "
-        "(0: none)")},
+        "weight of a contrastive loss with the teacher's similarities as soft labels, added to the squared distance; "
+        "0: none")},
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "final value of --contrast, approached as the learning rate falls"),
      .otherwise = "as --contrast"},
@@ -251,8 +252,9 @@ static cq_status open_student(run *r, cq_error *error) {
     if (dim == r->teacher.dim) return CQ_OK;
     break;
   }
-  return cq_fail(error, CQ_ERR_ARGUMENT, "the student %s has %d dimensions, the teacher %s %lld: use a projection%s",
-                 o->student, dim, o->teacher, (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
+  return cq_fail(error, CQ_ERR_ARGUMENT,
+                 "the student %s has %d dimensions, the teacher %s %lld: use a projection%s (dim-match)", o->student,
+                 dim, o->teacher, (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
 }
 
 /* ---- the task ---- */
