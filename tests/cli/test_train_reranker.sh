@@ -41,10 +41,10 @@ expect 0 $run --steps 40 --output again --threads 3
 cmp -s both/model.safetensors again/model.safetensors || fail "another number of threads gives another model"
 
 # The rates are lower than those of embedding models, unless they are given, and options of vectors are refused.
-expect 0 extend $RERANKERS/bert --to de=de.tsv --cache cache --vocab-size 1500 --steps 1 --carry-over shared --output default
+expect 0 extend $RERANKERS/bert --to de=de.tsv --cache cache --vocab-size 1500 --steps 1 --best-by last --carry-over shared --output default
 stderr_has "rates: 3e-05, embeddings 0.0003"
 stderr_has "share of sources 0.25 (--source-share); piece dropout 0.15"
-expect 0 extend $sample/teacher --to de=de.tsv --cache cache --vocab-size 1500 --steps 1 --carry-over shared --output body
+expect 0 extend $sample/teacher --to de=de.tsv --cache cache --vocab-size 1500 --steps 1 --best-by last --carry-over shared --output body
 stderr_has "rates: 0.0003, embeddings 0.001"
 stderr_has "contrastive loss: weight 4"
 expect 2 $run --contrast 1 --steps 2 --output none

@@ -3,8 +3,8 @@
  *   file ──▶ rows ──▶ each model's value of each row ──cq_bootstrap──▶ samples of the difference ──▶ interval, p
  *                                                                         └── their sums over files ──▶ the mean's
  *
- * The values are 1 or 0 for a right or wrong match or hit, 1 / rank, or a cosine or a reranker's logit, whose figure is the correlation with
- * the gold scores. */
+ * The values are 1 or 0 for a right or wrong match or hit, 1 / rank, or a cosine or a reranker's logit, whose figure is
+ * the correlation with the gold scores. */
 #include "calque/lab/compare_models.h"
 
 #include "base/error.h"
