@@ -9,7 +9,7 @@
 #   STEPS, STATIC_STEPS  2800, of 128 pairs; 6000, of 256
 #
 #   WORK/teacher, multilingual-e5-small ──linear map to TEACHER's space──▶ distillation on text ──▶ WORK/hundred
-#   WORK/hundred ──its vectors of word pieces──▶ distillation on text ──▶ WORK/hundred-static
+#   TEACHER ──its vectors of words, by word alignment of text──▶ distillation on text ──▶ WORK/hundred-static
 #
 # Text, with weights of its kinds: sentences of DATA; help pages, handbooks and messages of free software
 # (scripts/fetch-text, by way of scripts/select-text); English news and package descriptions without translations. Prints a
@@ -39,19 +39,19 @@ english "$work/hundred-news.txt" 20 "$data"/parallel/en-*/train-{news,tico,tldr,
 english "$work/hundred-descriptions.txt" 40 "$work"/copyleft/text/descriptions/en-*.tsv.gz
 
 declare -A files # of each language
-sentences=() text=()
+sentences=() text=() aligned=()
 for kind in "${kinds[@]}"; do
   for file in "$data"/parallel/en-*/train-"${kind%:*}".tsv.gz; do
     language=$(basename "$(dirname "$file")" | sed 's/^en-//')
     files[$language]+=" $file"
-    text+=(--train "$language=$file:${kind#*:}")
+    text+=(--train "$language=$file:${kind#*:}") aligned+=(--text "$language=$file")
     case $kind in news:* | tico:* | tatoeba:*) sentences+=(--train "$language=$file") ;; esac
   done
 done
 for file in "$work"/text/many/*.tsv; do
   language=$(basename "$file" .tsv)
   files[$language]+=" $file"
-  text+=(--train "$language=$file:0.28")
+  text+=(--train "$language=$file:0.28") aligned+=(--text "$language=$file")
 done
 text+=(--source-text "en=$work/hundred-news.txt:14" --source-text "descriptions=$work/hundred-descriptions.txt:5")
 
@@ -66,14 +66,11 @@ distill "$work/teacher" "$work/hundred-start" "${sentences[@]}" --max-sentences 
 distill "$work/hundred-start" "$work/hundred" "${text[@]}" --steps "${STEPS:-2800}" --batch 128 --lr 1.5e-4 \
   --embedding-lr 1e-4 --schedule cosine --warmup 0.05 --contrast 4 --final-contrast 1 --hard-negatives 4 \
   --source-share 0.3 --checkpoint-every 200
-if [ ! -d "$work/hundred-rows" ]; then
-  vocabulary=()
-  for file in "$work"/text/vocabulary/*.txt; do vocabulary+=(--text "$file"); done
-  "$program" model new --kind static --from "$work/hundred" --vocab-size 200000 --fold-variants "${vocabulary[@]}" \
+[ -d "$work/hundred-rows" ] ||
+  "$program" model new --kind static --from "$teacher" --vocab-size 300000 --fold-variants "${aligned[@]}" \
     "$work/hundred-rows"
-fi
-distill "$work/hundred-rows" "$work/hundred-static" "${text[@]}" --steps "${STATIC_STEPS:-6000}" --batch 256 --lr 0.02 \
-  --schedule cosine --contrast 2 --source-share 0.2
+distill "$work/hundred-rows" "$work/hundred-static" "${text[@]}" --steps "${STATIC_STEPS:-6000}" --batch 256 --lr 0.01 \
+  --schedule cosine --contrast 4 --source-share 0.2
 
 of_these() { # CSV COLUMN LANGUAGE...: the mean
   awk -F , -v want=" ${*:3} " -v column="$2" 'index(want, " " $1 " ") { sum += $column; n++ }

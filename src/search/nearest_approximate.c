@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "search/fill.h"
 #include "search/lists.h"
 #include "tensor/kernels.h"
@@ -155,7 +156,11 @@ static cq_status exact_nearest(cq_neighbors *out, const cq_row_set *x, const uin
 static cq_status take_sample(sample *s, const inverted *f, cq_context *ctx, cq_error *error) {
   const size_t n = cq_min(SAMPLE, f->x.n);
   cq_neighbors of_x = {0}, of_y = {0};
-  for (size_t i = 0; i < n; i++) s->x[i] = (uint32_t)(i * f->x.n / n);
+  cq_random random = cq_random_seeded(1, n); /* evenly spaced rows would be those of training */
+  for (size_t i = 0; i < n; i++) {
+    const size_t first = i * f->x.n / n, next = (i + 1) * f->x.n / n;
+    s->x[i] = (uint32_t)(first + cq_random_below(&random, next - first));
+  }
   cq_status status = exact_nearest(&of_x, &f->x, s->x, n, &f->y, ctx, error);
   if (!status) status = exact_nearest(&of_y, &f->y, of_x.index, n, &f->x, ctx, error);
   for (size_t i = 0; !status && i < n; i++)
