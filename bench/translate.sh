@@ -17,7 +17,7 @@
 #           described  the system as described, everything at once, 16 numbers
 #   EPOCHS, THREADS, OPTIONS in the environment change the runs
 set -euo pipefail
-[ $# -ge 4 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2/parallel work=$3
 shift 3
 threads=${THREADS:-2}
@@ -53,7 +53,9 @@ fr_it_text() {
 fetched_text() {
   local l
   [ -s "$work/fr-it.fetched.tsv" ] && return
-  for l in fr it; do gzip -dc "${TEXT:?a folder that scripts/fetch-text made}"/text/*/en-$l.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u >"$work/fetched.$l.tsv"; done
+  for l in fr it; do
+    gzip -dc "${TEXT:?a folder that scripts/fetch-text made}"/text/*/en-$l.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u >"$work/fetched.$l.tsv"
+  done
   "$program" data pivot "$work/fetched.fr.tsv" "$work/fetched.it.tsv" | cat "$work/fr-it.tsv" - | LC_ALL=C sort -u |
     unseen 1 2 >"$work/fetched.tmp"
   mv "$work/fetched.tmp" "$work/fr-it.fetched.tsv"
@@ -95,7 +97,10 @@ for run in "$@"; do
   case $kind in
   own) ;;
   more) text+=(fr="$work/fr.txt" it="$work/it.txt") ;;
-  fetched) fetched_text && text=(fr,it="$work/fr-it.fetched.tsv") ;;
+  fetched)
+    fetched_text # not before &&, where a failure would pass
+    text=(fr,it="$work/fr-it.fetched.tsv")
+    ;;
   hub) text+=(en,fr="$work/en-fr.tsv" en,it="$work/en-it.tsv") ;;
   other) options+=(--feed other --alpha 0 --distance 0 --noise 0) ;;
   both) options+=(--feed both) ;;
