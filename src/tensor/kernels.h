@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CQ_NORMALIZE_MIN 1e-12f /* the shortest length that a row is divided by */
+
 typedef enum cq_activation {
   CQ_IDENTITY,
   CQ_GELU,      /* x (1 + erf(x / sqrt 2)) / 2, exact */
@@ -165,7 +167,7 @@ typedef struct cq_kernels {
    * 3.2, with a pair's elements in different halves of a head. */
   void (*rotate)(float *x, int64_t stride, const float *turns, bool back, int64_t rows, int64_t n_heads,
                  int64_t head_dim, int64_t n_turned);
-  /* y = x / length with length = max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */
+  /* y = x / length with length = max(|x|, CQ_NORMALIZE_MIN) per row; length [rows] kept for backward, may be NULL; y may be x. */
   void (*normalize)(float *y, float *length, const float *x, int64_t rows, int64_t dim);
   /* dx may be dy. */
   void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows,

@@ -71,7 +71,4 @@ static inline bool cq_attention_first_of_kv(const cq_attention_shape *s, int64_t
   return s->n_kv_heads <= 0 || head % (s->n_heads / s->n_kv_heads) == 0;
 }
 
-/* The shortest length a row is divided by. */
-#define CQ_NORMALIZE_MIN 1e-12f
-
 #endif

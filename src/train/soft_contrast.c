@@ -9,107 +9,133 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The first dim numbers of the candidates, scaled to length 1, one column each: [dim, m], so that a vector's cosines to
- * all candidates are sums of rows. */
-static void normalize_columns(float *out, const cq_soft_contrast *c, int64_t dim) {
-  const size_t m = c->n_candidates;
+enum { BLOCK_ROWS = 64 };
+
+/* Vectors and candidates truncated to their first `kept` dimensions. Sizes are those of all dimensions. */
+typedef struct pass {
+  const cq_soft_contrast *c;
+  const cq_kernels *kernels;
+  const float *vectors; /* [n, dim] */
+  float *gradients;     /* [n, dim] */
+  size_t n;
+  int64_t kept;
+  double weight;
+  float *units;          /* [m, kept] the candidates, at length 1 */
+  float *columns, *rows; /* packed as the right side of y units^T, and of g units */
+  float *labels;         /* [n_own, m] */
+  double *losses;        /* [n] */
+  float *blocks;         /* [workers] of block_floats */
+} pass;
+
+/* Some vectors, their cosines to all candidates, and the gradients of both; in a worker's room. */
+typedef struct block {
+  size_t first, n;
+  float *units, *lengths, *gradients; /* [n, kept], [n], [n, kept] */
+  float *cosines;                     /* [n, m] */
+} block;
+
+static size_t block_floats(const cq_soft_contrast *c) {
+  return BLOCK_ROWS * (2 * (size_t)c->dim + 1 + c->n_candidates);
+}
+
+/* vectors: those of the block; the k-th begins at vectors[k * stride], or at list[k]. */
+static block cosines_of(const pass *p, const float *const *list, const float *vectors, size_t n, size_t item,
+                        int worker) {
+  const size_t kept = (size_t)p->kept, first = item * BLOCK_ROWS, m = p->c->n_candidates;
+  float *room = p->blocks + (size_t)worker * block_floats(p->c);
+  block b = {.first = first, .n = n - first < BLOCK_ROWS ? n - first : BLOCK_ROWS, .units = room};
+  b.gradients = b.units + BLOCK_ROWS * kept, b.lengths = b.gradients + BLOCK_ROWS * kept;
+  b.cosines = b.lengths + BLOCK_ROWS;
+  for (size_t i = 0; i < b.n; i++)
+    memcpy(b.units + i * kept, list ? list[first + i] : vectors + (first + i) * (size_t)p->c->dim,
+           kept * sizeof *b.units);
+  p->kernels->normalize(b.units, b.lengths, b.units, (int64_t)b.n, p->kept);
+  p->kernels->product(b.cosines, (int64_t)m, b.units, p->kept, p->columns, (int64_t)b.n, (int64_t)m, p->kept, NULL);
+  return b;
+}
+
+/* Cosines [m] become probabilities; returns the logarithm of their denominator. */
+static double softmax(float *row, size_t m, double temperature) {
+  float largest = -INFINITY;
+  double sum = 0;
+  for (size_t j = 0; j < m; j++) largest = row[j] > largest ? row[j] : largest;
   for (size_t j = 0; j < m; j++) {
-    double sum = 0;
-    for (int64_t k = 0; k < dim; k++) sum += (double)c->candidates[j][k] * (double)c->candidates[j][k];
-    const float scale = sum > 0 ? (float)(1 / sqrt(sum)) : 0;
-    for (int64_t k = 0; k < dim; k++) out[(size_t)k * m + j] = scale * c->candidates[j][k];
+    const double x = exp(((double)row[j] - (double)largest) / temperature);
+    sum += x, row[j] = (float)x;
   }
+  for (size_t j = 0; j < m; j++) row[j] = (float)((double)row[j] / sum);
+  return log(sum) + (double)largest / temperature;
 }
 
-/* cosines [m] of a vector; returns its length. */
-static float cosines_of(float *cosines, const float *vector, const float *columns, size_t m, int64_t dim) {
+static void label_block(void *context, size_t item, int worker) {
+  const pass *p = context;
+  const size_t m = p->c->n_candidates;
+  const block b = cosines_of(p, p->c->candidates, NULL, p->c->n_own, item, worker);
+  for (size_t i = 0; i < b.n; i++) softmax(b.cosines + i * m, m, p->c->temperature);
+  memcpy(p->labels + b.first * m, b.cosines, b.n * m * sizeof *p->labels);
+}
+
+static void add_block(void *context, size_t item, int worker) {
+  const pass *p = context;
+  const double temperature = p->c->temperature, scale = p->weight / (temperature * (double)p->n);
+  const size_t m = p->c->n_candidates, kept = (size_t)p->kept;
+  const block b = cosines_of(p, NULL, p->vectors, p->n, item, worker);
+  for (size_t i = 0; i < b.n; i++) {
+    const float *q = p->labels + (b.first + i) % p->c->n_own * m;
+    float *row = b.cosines + i * m;
+    double expected = 0;
+    for (size_t j = 0; j < m; j++) expected += (double)q[j] * (double)row[j];
+    p->losses[b.first + i] = softmax(row, m, temperature) - expected / temperature;
+    for (size_t j = 0; j < m; j++) row[j] = (float)(scale * (double)(row[j] - q[j])); /* a cosine's gradient */
+  }
+  p->kernels->product(b.gradients, p->kept, b.cosines, (int64_t)m, p->rows, (int64_t)b.n, p->kept, (int64_t)m, NULL);
+  p->kernels->normalize_backward(b.gradients, b.gradients, b.units, b.lengths, (int64_t)b.n, p->kept);
+  for (size_t i = 0; i < b.n; i++)
+    if (b.lengths[i] > CQ_NORMALIZE_MIN)
+      p->kernels->add(p->gradients + (b.first + i) * (size_t)p->c->dim, b.gradients + i * kept, p->kept);
+}
+
+static void truncate_candidates(pass *p, int64_t kept) {
+  const size_t m = p->c->n_candidates;
+  p->kept = kept;
+  for (size_t j = 0; j < m; j++)
+    memcpy(p->units + j * (size_t)kept, p->c->candidates[j], (size_t)kept * sizeof *p->units);
+  p->kernels->normalize(p->units, NULL, p->units, (int64_t)m, kept);
+  p->kernels->pack(p->columns, p->units, 1, kept, kept, (int64_t)m);
+  p->kernels->pack(p->rows, p->units, kept, 1, (int64_t)m, kept);
+}
+
+/* The loss at so many dimensions. */
+static double loss_of(pass *p, cq_context *ctx) {
   double sum = 0;
-  memset(cosines, 0, m * sizeof *cosines);
-  for (int64_t k = 0; k < dim; k++) {
-    const float *row = columns + (size_t)k * m, x = vector[k];
-    for (size_t j = 0; j < m; j++) cosines[j] += x * row[j];
-    sum += (double)x * (double)x;
-  }
-  const float length = (float)sqrt(sum);
-  for (size_t j = 0; j < m; j++) cosines[j] = length > 0 ? cosines[j] / length : 0;
-  return length;
-}
-
-/* Softmax of p [m]; returns the logarithm of its denominator. */
-static double softmax(double *p, const float *cosines, size_t m, double temperature) {
-  double largest = -HUGE_VAL, sum = 0;
-  for (size_t j = 0; j < m; j++) largest = fmax(largest, (double)cosines[j] / temperature);
-  for (size_t j = 0; j < m; j++) sum += p[j] = exp((double)cosines[j] / temperature - largest);
-  for (size_t j = 0; j < m; j++) p[j] /= sum;
-  return log(sum) + largest;
-}
-
-/* Adds the gradient of one vector: sum_j g_j (t_j - cos_j y) / |y|, where y and t_j have length 1. */
-static void add_gradient(float *gradient, const float *vector, float length, const float *g, const float *cosines,
-                         const float *columns, size_t m, int64_t dim) {
-  double along = 0;
-  for (size_t j = 0; j < m; j++) along += (double)g[j] * (double)cosines[j];
-  for (int64_t k = 0; k < dim; k++) {
-    const float *row = columns + (size_t)k * m;
-    double sum = 0;
-    for (size_t j = 0; j < m; j++) sum += (double)(g[j] * row[j]);
-    gradient[k] += (float)((sum - along * (double)(vector[k] / length)) / (double)length);
-  }
-}
-
-typedef struct room {
-  float *columns, *cosines; /* [dim, m]; [2, m] cosines and their gradients */
-  double *p, *labels;       /* [m]; [n_own, m] */
-} room;
-
-/* r->columns are of all dimensions. */
-static void make_labels(const room *r, const cq_soft_contrast *c) {
-  const size_t m = c->n_candidates;
-  for (size_t i = 0; i < c->n_own; i++) {
-    cosines_of(r->cosines, c->candidates[i], r->columns, m, c->dim);
-    softmax(r->labels + i * m, r->cosines, m, c->temperature);
-  }
-}
-
-/* The loss of vectors and candidates truncated to `kept` dimensions, to which r->columns are normalized. */
-static double prefix_loss(float *gradients, const float *vectors, size_t n, const cq_soft_contrast *c, int64_t kept,
-                          double weight, const room *r) {
-  const size_t m = c->n_candidates, dim = (size_t)c->dim;
-  float *g = r->cosines + m;
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) {
-    const double *q = r->labels + i % c->n_own * m;
-    const float *vector = vectors + i * dim;
-    const float length = cosines_of(r->cosines, vector, r->columns, m, kept);
-    const double log_sum = softmax(r->p, r->cosines, m, c->temperature);
-    for (size_t j = 0; j < m; j++) {
-      sum += q[j] * (log_sum - (double)r->cosines[j] / c->temperature);
-      g[j] = (float)(weight * (r->p[j] - q[j]) / (c->temperature * (double)n));
-    }
-    if (length > 0) add_gradient(gradients + i * dim, vector, length, g, r->cosines, r->columns, m, kept);
-  }
-  return sum / (double)n;
+  cq_context_run(ctx, (p->n + BLOCK_ROWS - 1) / BLOCK_ROWS, add_block, p);
+  for (size_t i = 0; i < p->n; i++) sum += p->losses[i];
+  return sum / (double)p->n;
 }
 
 cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vectors, size_t n,
-                                const cq_soft_contrast *c, double weight, cq_error *error) {
+                                const cq_soft_contrast *c, double weight, const cq_kernels *kernels, cq_context *ctx,
+                                cq_error *error) {
   const size_t m = c->n_candidates, dim = (size_t)c->dim;
   *loss = 0;
   if (m == 0 || n == 0 || c->n_own == 0) return CQ_OK;
-  room r = {.columns = cq_alloc_array(m, dim * sizeof *r.columns),
-            .cosines = cq_alloc_array(m, 2 * sizeof *r.cosines),
-            .p = cq_alloc_array(m, sizeof *r.p),
-            .labels = cq_alloc_array(c->n_own, m * sizeof *r.labels)};
-  const bool ok = r.columns && r.cosines && r.p && r.labels;
+  pass p = {.c = c, .kernels = kernels, .vectors = vectors, .gradients = gradients, .n = n, .weight = weight};
+  p.units = cq_alloc_array(m, dim * sizeof *p.units);
+  p.columns = cq_alloc_array((size_t)kernels->packed_floats(c->dim, (int64_t)m), sizeof *p.columns);
+  p.rows = cq_alloc_array((size_t)kernels->packed_floats((int64_t)m, c->dim), sizeof *p.rows);
+  p.labels = cq_alloc_array(c->n_own, m * sizeof *p.labels);
+  p.losses = cq_alloc_array(n, sizeof *p.losses);
+  p.blocks = cq_alloc_array((size_t)cq_context_n_threads(ctx), block_floats(c) * sizeof *p.blocks);
+  const bool ok = p.units && p.columns && p.rows && p.labels && p.losses && p.blocks;
   if (ok) {
-    normalize_columns(r.columns, c, c->dim);
-    make_labels(&r, c);
-    *loss = prefix_loss(gradients, vectors, n, c, c->dim, weight, &r);
+    truncate_candidates(&p, c->dim);
+    cq_context_run(ctx, (c->n_own + BLOCK_ROWS - 1) / BLOCK_ROWS, label_block, &p);
+    *loss = loss_of(&p, ctx);
     for (size_t i = 0; i < c->n_prefixes; i++) {
-      normalize_columns(r.columns, c, c->prefixes[i]);
-      *loss += prefix_loss(gradients, vectors, n, c, c->prefixes[i], weight, &r);
+      truncate_candidates(&p, c->prefixes[i]);
+      *loss += loss_of(&p, ctx);
     }
   }
-  cq_free(r.columns), cq_free(r.cosines), cq_free(r.p), cq_free(r.labels);
+  cq_free(p.units), cq_free(p.columns), cq_free(p.rows), cq_free(p.labels), cq_free(p.losses), cq_free(p.blocks);
   return ok ? CQ_OK : cq_fail_memory(error, "contrastive loss");
 }

@@ -18,6 +18,13 @@ typedef struct problem {
   cq_soft_contrast contrast;
 } problem;
 
+static cq_context *one, *three; /* threads */
+
+static cq_status loss_of(double *loss, float *gradients, const float *vectors, size_t n, const cq_soft_contrast *c,
+                         double weight) {
+  return cq_soft_contrast_loss(loss, gradients, vectors, n, c, weight, cq_kernels_best(), three, NULL);
+}
+
 static void make(problem *p) {
   cq_random random = cq_random_seeded(3, 0);
   for (int i = 0; i < N * DIM; i++) p->vectors[i] = (float)cq_random_normal(&random);
@@ -61,7 +68,7 @@ static void expect_plain(problem p) {
   for (int i = 0; i < CANDIDATES; i++) p.candidates[i] = p.teacher + i * DIM; /* it is a copy */
   p.contrast.candidates = p.candidates;
   for (int i = 0; i < N * DIM; i++) wide[i] = (double)p.vectors[i], gradients[i] = 1;
-  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.vectors, N, &p.contrast, 2.5, NULL), CQ_OK);
+  assert_int_equal(loss_of(&loss, gradients, p.vectors, N, &p.contrast, 2.5), CQ_OK);
   assert_float_equal(loss, plain(&p, wide), 1e-6);
   for (int i = 0; i < N * DIM; i++) {
     const double x = wide[i], h = 1e-5;
@@ -101,10 +108,10 @@ static void a_prefix_learns_the_labels_of_all_dimensions(void **state) {
   float gradients[2][DIM] = {{0}};
   double whole, both;
   cq_soft_contrast c = {.candidates = candidates, .n_own = 1, .n_candidates = 2, .dim = DIM, .temperature = 0.05};
-  assert_int_equal(cq_soft_contrast_loss(&whole, gradients[0], own, 1, &c, 1, NULL), CQ_OK);
+  assert_int_equal(loss_of(&whole, gradients[0], own, 1, &c, 1), CQ_OK);
   for (int k = 0; k < DIM; k++) assert_float_equal(gradients[0][k], 0, 1e-6);
   c.prefixes = &first, c.n_prefixes = 1;
-  assert_int_equal(cq_soft_contrast_loss(&both, gradients[1], own, 1, &c, 1, NULL), CQ_OK);
+  assert_int_equal(loss_of(&both, gradients[1], own, 1, &c, 1), CQ_OK);
   assert_true(both > whole + 0.05);
   assert_true(gradients[1][1] > 0.1); /* descent: away from the other, in the two dimensions */
   for (int k = first; k < DIM; k++) assert_float_equal(gradients[1][k], 0, 1e-6);
@@ -119,10 +126,10 @@ static void a_copy_is_no_wrong_answer(void **state) {
   make(&p);
   p.contrast.n_own = CANDIDATES;
   memcpy(p.teacher + DIM, p.teacher, DIM * sizeof(float));
-  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.teacher, CANDIDATES, &p.contrast, 1, NULL), CQ_OK);
+  assert_int_equal(loss_of(&loss, gradients, p.teacher, CANDIDATES, &p.contrast, 1), CQ_OK);
   for (int i = 0; i < CANDIDATES * DIM; i++) assert_float_equal(gradients[i], 0, 1e-6);
   p.contrast.temperature = 0.001; /* hard labels: half each for the copies, all for the others */
-  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.teacher, CANDIDATES, &p.contrast, 1, NULL), CQ_OK);
+  assert_int_equal(loss_of(&loss, gradients, p.teacher, CANDIDATES, &p.contrast, 1), CQ_OK);
   assert_float_equal(loss, 2 * log(2) / CANDIDATES, 1e-3);
 }
 
@@ -134,10 +141,10 @@ static void hard_negatives_are_pushed_away(void **state) {
   cq_soft_contrast c = {.candidates = candidates, .n_own = 1, .n_candidates = 1, .dim = DIM, .temperature = 0.01};
   float gradients[DIM] = {0};
   double alone, loss;
-  assert_int_equal(cq_soft_contrast_loss(&alone, gradients, vector, 1, &c, 1, NULL), CQ_OK);
+  assert_int_equal(loss_of(&alone, gradients, vector, 1, &c, 1), CQ_OK);
   assert_float_equal(alone, 0, 1e-12);
   c.n_candidates = 2;
-  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, vector, 1, &c, 1, NULL), CQ_OK);
+  assert_int_equal(loss_of(&loss, gradients, vector, 1, &c, 1), CQ_OK);
   assert_true(loss > 0.5);
   assert_true(gradients[1] > 1); /* descent lessens what the vector shares with the negative only */
 }
@@ -150,10 +157,36 @@ static void vectors_of_length_0_have_no_gradient(void **state) {
   make(&p);
   memset(p.vectors, 0, DIM * sizeof(float));
   memset(p.teacher, 0, DIM * sizeof(float));
-  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.vectors, N, &p.contrast, 1, NULL), CQ_OK);
+  assert_int_equal(loss_of(&loss, gradients, p.vectors, N, &p.contrast, 1), CQ_OK);
   assert_true(isfinite(loss));
   for (int k = 0; k < DIM; k++) assert_true(gradients[k] == 0);
   for (int i = 0; i < N * DIM; i++) assert_true(isfinite(gradients[i]));
+}
+
+/* Several blocks of vectors, the last of them short: every thread count gives the same bits, and other kernels nearly
+ * the same numbers. */
+static void blocks_are_those_of_plain_loops(void **state) {
+  (void)state;
+  enum { ROWS = 150, SENTENCES = 75, ALL = 90, WIDTH = 33 };
+  static float vectors[ROWS * WIDTH], teacher[ALL * WIDTH], gradients[3][ROWS * WIDTH];
+  const float *candidates[ALL];
+  const int prefix = 17;
+  cq_random random = cq_random_seeded(4, 0);
+  for (int i = 0; i < ROWS * WIDTH; i++) vectors[i] = (float)cq_random_normal(&random);
+  for (int i = 0; i < ALL * WIDTH; i++) teacher[i] = (float)cq_random_normal(&random);
+  for (int i = 0; i < ALL; i++) candidates[i] = teacher + i * WIDTH;
+  const cq_soft_contrast c = {candidates, SENTENCES, ALL, WIDTH, temperature, &prefix, 1};
+  const cq_kernels *const kernels[] = {cq_kernels_best(), cq_kernels_best(), cq_kernels_named("reference")};
+  double losses[3];
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(cq_soft_contrast_loss(&losses[i], gradients[i], vectors, ROWS, &c, ROWS, kernels[i],
+                                           i == 1 ? three : one, NULL),
+                     CQ_OK);
+  assert_true(losses[0] > 1 && losses[0] == losses[1]);
+  assert_memory_equal(gradients[0], gradients[1], sizeof gradients[0]);
+  assert_float_equal(losses[0], losses[2], 1e-5);
+  for (int i = 0; i < ROWS * WIDTH; i++) assert_float_equal(gradients[0][i], gradients[2][i], 1e-5);
+  assert_true(fabsf(gradients[0][(ROWS - 1) * WIDTH]) > 1e-3f); /* of the short block, too */
 }
 
 static void memory_may_be_short(void **state) {
@@ -164,12 +197,23 @@ static void memory_may_be_short(void **state) {
     double loss;
     float gradients[N * DIM] = {0};
     cq_alloc_fail_at(n);
-    const cq_status status = cq_soft_contrast_loss(&loss, gradients, p.vectors, N, &p.contrast, 1, NULL);
+    const cq_status status = loss_of(&loss, gradients, p.vectors, N, &p.contrast, 1);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
     if (!failed) break;
   }
+}
+
+static int open_contexts(void **state) {
+  (void)state;
+  return cq_context_open(&one, 1, NULL) || cq_context_open(&three, 3, NULL);
+}
+
+static int close_contexts(void **state) {
+  (void)state;
+  cq_context_free(one), cq_context_free(three);
+  return 0;
 }
 
 int main(void) {
@@ -180,7 +224,8 @@ int main(void) {
       cmocka_unit_test(a_copy_is_no_wrong_answer),
       cmocka_unit_test(hard_negatives_are_pushed_away),
       cmocka_unit_test(vectors_of_length_0_have_no_gradient),
+      cmocka_unit_test(blocks_are_those_of_plain_loops),
       cmocka_unit_test(memory_may_be_short),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, open_contexts, close_contexts);
 }

@@ -301,7 +301,8 @@ static cq_status contrast_batch(void *context, double *loss, float *gradients, c
     }
   }
   const double weight = contrast_weight(r) / (double)dim;
-  const cq_status status = cq_soft_contrast_loss(&contrastive, gradients, vectors, n, &contrast, weight, error);
+  const cq_status status = cq_soft_contrast_loss(&contrastive, gradients, vectors, n, &contrast, weight,
+                                                 r->training.encoder->kernels, r->training.ctx, error);
   *loss = sum / ((double)n * (double)dim) + weight * contrastive;
   return status;
 }
