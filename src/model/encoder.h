@@ -46,6 +46,10 @@ static inline int cq_encoder_full_dim(const cq_encoder *e) {
   return (int)e->modules[e->n_modules - 1]->output_dim;
 }
 
+static inline bool cq_encoder_is_normalized(const cq_encoder *e) {
+  return e->modules[e->n_modules - 1]->type->has_unit_length;
+}
+
 /* Whether queries and documents have prompts or modules of their own. */
 bool cq_encoder_has_tasks(const cq_encoder *encoder);
 

@@ -41,6 +41,9 @@ stderr_has "the lowest cosine is"
 expect 0 model new --kind new-vocabulary --from "$TEACHER" $text renewed
 expect 0 model new --kind static --from "$TEACHER" $text static-of-teacher
 stderr_has "carried over by word alignment"
+for model in "$TEACHER" static-of-teacher; do
+  grep -q 'models.Normalize"' "$model/modules.json" || fail "$model does not end with vectors of length 1"
+done
 expect 0 model new --from "$TEACHER" --carry-over focus $text by-neighbors
 stderr_has "carried over by word alignment"
 stderr_has "of the others by neighbors"

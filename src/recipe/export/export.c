@@ -38,10 +38,10 @@ const cq_option_group cq_group_export = {.name = "export", CQ_ROWS(cq_export_opt
 static cq_status write_config(const cq_encoder *e, const char *directory, cq_error *error) {
   const cq_module *m = cq_encoder_text_module(e);
   const int32_t pad = cq_tokenizer_describe(m->tokenizer)->pad_id;
-  json_t *config = cq_is_transformer(m) ? cq_json_copy(((const cq_transformer *)m)->config)
-                                        : json_pack("{s:s, s:I, s:b}", "model_type", "model2vec", "hidden_size",
-                                                    (json_int_t)m->output_dim, "normalize",
-                                                    e->modules[e->n_modules - 1]->type->has_unit_length);
+  json_t *config = cq_is_transformer(m)
+                       ? cq_json_copy(((const cq_transformer *)m)->config)
+                       : json_pack("{s:s, s:I, s:b}", "model_type", "model2vec", "hidden_size",
+                                   (json_int_t)m->output_dim, "normalize", cq_encoder_is_normalized(e));
   if (!json_is_integer(json_object_get(config, "pad_token_id")))
     cq_json_set(&config, "pad_token_id", json_integer(pad < 0 ? 0 : pad));
   return cq_json_save(config, directory, "config.json", error);

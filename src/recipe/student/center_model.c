@@ -268,7 +268,7 @@ static void map_vectors(const centering *c, const float *weight, const float *bi
 static cq_status append_map(centering *c, cq_module **out, cq_error *error) {
   cq_encoder *e = c->encoder;
   cq_random random = cq_random_seeded(0, 0);
-  const bool is_normalized = e->modules[e->n_modules - 1]->type->has_unit_length;
+  const bool is_normalized = cq_encoder_is_normalized(e);
   cq_status status = cq_encoder_append_ending(e, 0, !is_normalized, NULL, error);
   if (!status) status = cq_encoder_append_ending(e, (int64_t)c->dim, true, &random, error);
   if (status) return status;

@@ -84,7 +84,8 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
             "static, from a teacher: principal components to remove, at most an eighth of the dimensions")},
     CQ_EMBEDDING_DIM_ROW(O),
-    {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
+    {CQ_FLAG(O, "normalize", normalize, CHANGES,
+             "fresh kinds: end with vectors of length 1, as a static student of such a teacher does by itself")},
     CQ_SKIP_BAD_ROW(O, CHANGES),
     CQ_SEED_ROW(O, 42),
     CQ_REPLACE_ROW(O),
@@ -383,8 +384,9 @@ static cq_status fresh_static(cq_encoder *e, const cq_student_options *o, cq_tok
   return cq_encoder_append(e, module, error);
 }
 
-/* The rows of a teacher's in place of random ones. */
-static cq_status static_of_teacher(cq_encoder *e, const cq_student_options *o, cq_tokenizer **tokenizer,
+/* The rows of a teacher's in place of random ones. *is_unit: the teacher's vectors have length 1. A mean of rows is
+ * several times as long, and a student that learned to be shorter would first of all shrink its frequent rows. */
+static cq_status static_of_teacher(cq_encoder *e, bool *is_unit, const cq_student_options *o, cq_tokenizer **tokenizer,
                                    cq_random *random, cq_context *ctx, cq_error *error) {
   cq_encoder_options opening = cq_encoder_default_options();
   cq_encoder *teacher;
@@ -399,6 +401,7 @@ static cq_status static_of_teacher(cq_encoder *e, const cq_student_options *o, c
   if (!status)
     status = cq_static_rows(cq_encoder_word_table(NULL, e)->value, e->modules[0]->tokenizer, teacher, o, random, &stats,
                             ctx, error);
+  *is_unit = cq_encoder_is_normalized(teacher);
   cq_encoder_free(teacher);
   if (!status) {
     char line[160];
@@ -414,17 +417,18 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const char 
                             cq_random *random, cq_context *ctx, cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
+  bool is_unit = false;
   cq_status status = make_vocabulary(&tokenizer, kept, o, !o->keep_case, NULL, error);
   if (status) return status;
   if (o->kind == CQ_STUDENT_TRANSFORMER) {
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
   } else if (!(status = cq_encoder_new(out, error))) {
     status = o->kind == CQ_STUDENT_BILSTM ? fresh_bilstm(*out, o, length, &tokenizer, random, error)
-             : o->from                    ? static_of_teacher(*out, o, &tokenizer, random, ctx, error)
+             : o->from                    ? static_of_teacher(*out, &is_unit, o, &tokenizer, random, ctx, error)
                                           : fresh_static(*out, o, &tokenizer, random, error);
   }
   cq_tokenizer_free(tokenizer);
-  return status ? status : cq_encoder_append_ending(*out, o->output_dim, o->normalize, random, error);
+  return status ? status : cq_encoder_append_ending(*out, o->output_dim, o->normalize || is_unit, random, error);
 }
 
 cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx, cq_error *error) {

@@ -67,7 +67,7 @@ static void solve(regression *r) {
 
 static cq_status append_dense(cq_encoder *e, const regression *r, cq_context *ctx, cq_error *error) {
   cq_random random = cq_random_seeded(0, 0);
-  const bool normalized = e->modules[e->n_modules - 1]->type->has_unit_length;
+  const bool normalized = cq_encoder_is_normalized(e);
   const size_t at = e->n_modules;
   const cq_status status = cq_encoder_append_ending(e, (int64_t)r->to, normalized, &random, error);
   if (status) return status;
