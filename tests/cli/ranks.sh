@@ -1,8 +1,10 @@
 # Sourced, after common.sh, by the tests of several ranks: what they need of Open MPI, ranks that run and that are killed.
 command -v mpirun >/dev/null || { echo "skipped: there is no mpirun (Debian: openmpi-bin)"; exit 0; }
 [ -e "$(dirname "$PROGRAM")/src/libcalque_mpi.so" ] || { echo "skipped: this build has no plugin for Open MPI"; exit 0; }
+# Between processes of this machine, which may use any core.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none XDG_CACHE_HOME=$tmp/cache
+  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_pml=ob1 \
+  OMPI_MCA_hwloc_base_binding_policy=none XDG_CACHE_HOME=$tmp/cache
 
 ranks() { # N EXIT OPTION...
   local n=$1 wanted=$2 got

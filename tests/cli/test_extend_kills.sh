@@ -7,7 +7,7 @@ is_sanitized && echo "skipped: a sanitizer's library must be loaded first" && ex
 preload=$tmp/name_changes.so
 cc -O1 -shared -fPIC -o "$preload" "$SOURCE/tests/faults/name_changes.c" || exit 1
 gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | head -n 300 >pairs.tsv
-run="extend $SOURCE/sample/teacher --to de=pairs.tsv --vocab-size 400 --steps 3 --batch 4 --best-by last --cache cache -t 1"
+run="extend $SOURCE/sample/teacher --to de=pairs.tsv --vocab-size 400 --steps 3 --batch 4 --best-by last --keep-variants --cache cache -t 1"
 result() { (cd "$1" && find . -type f ! -name log.jsonl | LC_ALL=C sort | xargs sha256sum); }
 
 expect 0 $run -o model # the cache is full afterwards

@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,30 +63,49 @@ __attribute__((destructor)) static void end(void) {
   close(fd);
 }
 
+/* The path of the library that has this address, or NULL. dladdr looks for the function, too, which takes long: what it
+ * said is kept. */
+static const char *library_of(void *address) {
+  enum { PLACES = 1 << 14 };
+  static struct {
+    _Atomic(void *) address;
+    _Atomic(const char *) path;
+  } kept[PLACES];
+  const size_t at = ((uintptr_t)address * 0x9E3779B97F4A7C15u) >> 50;
+  void *none = NULL;
+  Dl_info info;
+  const char *path = atomic_load(&kept[at].path);
+  if (path && atomic_load(&kept[at].address) == address) return path;
+  path = dladdr(address, &info) ? info.dli_fname : NULL;
+  if (path && atomic_compare_exchange_strong(&kept[at].address, &none, address)) atomic_store(&kept[at].path, path);
+  return path;
+}
+
 /* The first library below libstdc++ that the allocation is for. */
-static bool find_caller(Dl_info *info, void *caller) {
+static const char *find_caller(void *caller) {
   void *frames[24];
-  if (!dladdr(caller, info) || !info->dli_fname) return false;
-  if (!strstr(info->dli_fname, "libstdc++")) return true;
+  const char *path = library_of(caller);
+  if (!path || !strstr(path, "libstdc++")) return path;
   const int n = backtrace(frames, 24);
   bool is_below = false;
   for (int i = 0; i < n; i++) {
     is_below = is_below || frames[i] == caller;
-    if (is_below && dladdr(frames[i], info) && info->dli_fname && !strstr(info->dli_fname, "libstdc++")) return true;
+    if (is_below && (path = library_of(frames[i])) && !strstr(path, "libstdc++")) return path;
   }
-  return false;
+  return NULL;
 }
 
 static bool is_excepted(void *caller) {
-  Dl_info info;
-  if (n_excepted == 0 || !find_caller(&info, caller)) return false;
+  const char *path = n_excepted > 0 ? find_caller(caller) : NULL;
+  if (!path) return false;
   for (size_t i = 0; i < n_excepted; i++)
-    if (strstr(info.dli_fname, excepted[i]) && atomic_fetch_sub(&first_of[i], 1) > 0) return true;
+    if (strstr(path, excepted[i]) && atomic_fetch_sub(&first_of[i], 1) > 0) return true;
   return false;
 }
 
 static bool fails(void *caller) {
-  if (fail_at < 0 || is_excepted(caller)) return false;
+  const bool is_past = fail_at > 0 && !fail_all && atomic_load(&n_allocations) >= fail_at; /* nothing fails any more */
+  if (fail_at < 0 || is_past || is_excepted(caller)) return false;
   const long n = atomic_fetch_add(&n_allocations, 1) + 1;
   if (n != fail_at && !(fail_all && fail_at > 0 && n > fail_at)) return false;
   errno = ENOMEM;

@@ -6,7 +6,6 @@
 #   STATES=1000 bash tests/faults/test_crashes.sh PROGRAM SOURCE_DIR [WRITER...]
 #
 # LEFT_OUT=n leaves out the n-th sync of each run: the test must fail.
-[ -w /dev/shm ] && export TMPDIR=/dev/shm # where syncing costs nothing
 . "$(dirname "$0")/../cli/common.sh"
 is_sanitized && echo "skipped: a sanitizer's own threads cannot be traced" && exit
 tools=$(dirname "$PROGRAM")/tests

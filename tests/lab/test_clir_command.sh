@@ -1,5 +1,4 @@
 # calque clir: build, expand, run, validate, on two little collections that are written here.
-[ -n "${TMPDIR-}" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm # some hundred small files are written and synced
 . "$(dirname "$0")/../cli/common.sh"
 
 # English and Dutch on eight subjects, four and three documents each; names are spelled the same in both. Every document has its

@@ -8,6 +8,7 @@ program=$(realpath "$1")
 source_dir=$(realpath "$2")
 case $program in *-emulated) echo "skipped: training under emulation takes too long"; exit 0 ;; esac
 library=$(dirname "$program")/src
+. "$source_dir/tests/cli/scratch.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -63,6 +63,8 @@ static double run(problem *p, loss which, const cq_kernels *kernels, cq_context 
 
 /* --- plain loops --- */
 
+enum { MOST = 130 }; /* rows, and numbers of a matrix that are changed */
+
 typedef double *const matrices[2];
 
 static double dot(const double *a, const double *b, int64_t n) {
@@ -77,7 +79,10 @@ static double gap(const double *a, const double *b, int64_t n) {
 
 static double plain(const problem *p, matrices v, loss which) {
   const int64_t n = p->n, dim = p->dim;
-  double sum = 0;
+  double sum = 0, squares[2][MOST];
+  assert_true(n <= MOST);
+  for (int s = 0; s < 2; s++)
+    for (int64_t i = 0; i < n; i++) squares[s][i] = dot(v[s] + i * dim, v[s] + i * dim, dim);
   for (int64_t i = 0; i < n; i++) {
     const double *x = v[0] + i * dim;
     for (int s = 0; s < 2 && which == DISTILLATION; s++)
@@ -93,7 +98,7 @@ static double plain(const problem *p, matrices v, loss which) {
       double all = 0, own = 0;
       for (int64_t j = 0; j < n; j++) {
         const double *b = v[1 - way] + j * dim;
-        const double s = dot(a, b, dim) / sqrt(dot(a, a, dim) * dot(b, b, dim)) / p->number;
+        const double s = dot(a, b, dim) / sqrt(squares[way][i] * squares[1 - way][j]) / p->number;
         all += exp(s);
         if (i == j) own = s;
       }
@@ -103,31 +108,40 @@ static double plain(const problem *p, matrices v, loss which) {
   return sum / (double)n;
 }
 
-static void check(int64_t n, int64_t dim, loss which, double number, const cq_kernels *kernels) {
+/* The differences are of the plain loops: every level is compared with the same ones. */
+static void check(int64_t n, int64_t dim, loss which, double number) {
   problem p = make(n, dim, number);
-  double *v[2];
+  const cq_kernels *levels[8];
+  const size_t n_levels = which == IN_BATCH ? cq_kernels_all(levels, 8) : 1; /* the others need no kernels */
+  const int64_t every = n * dim / 40 + 1;                                    /* where there are many, some */
+  double *v[2], slopes[2][MOST];
   for (int s = 0; s < 2; s++) {
     v[s] = malloc((size_t)(n * dim) * sizeof(double));
     for (int64_t i = 0; i < n * dim; i++) v[s][i] = (double)p.vectors[s][i];
   }
-  const double value = run(&p, which, kernels, NULL), expected = plain(&p, v, which), h = 1e-5;
-  if (!(fabs(value - expected) <= 2e-6 * fmax(1, fabs(expected))))
-    fail_msg("%s of %lld: %.9g, expected %.9g", names[which], (long long)n, value, expected);
-  const int64_t every = n * dim / 60 + 1; /* where there are many, some */
+  const double expected = plain(&p, v, which), h = 1e-5;
   for (int s = 0; s < 2; s++)
     for (int64_t i = 0; i < n * dim; i += every) {
       const double kept = v[s][i];
       v[s][i] = kept + h;
       const double above = plain(&p, v, which);
       v[s][i] = kept - h;
-      const double slope = p.weight * (above - plain(&p, v, which)) / (2 * h),
-                   found = (double)p.gradients[s][i] - (double)before_of(i);
+      slopes[s][i / every] = p.weight * (above - plain(&p, v, which)) / (2 * h);
       v[s][i] = kept;
-      /* f32 cosines over the temperature, and the f32 sum that the gradient is added to */
-      if (!(fabs(found - slope) <= 1e-5 * fmax(0.1, fabs(slope))))
-        fail_msg("%s of %lld, vector %d, %lld: gradient %.9g, expected %.9g", names[which], (long long)n, s,
-                 (long long)i, found, slope);
     }
+  for (size_t k = 0; k < n_levels; k++) {
+    const double value = run(&p, which, which == IN_BATCH ? levels[k] : NULL, NULL);
+    if (!(fabs(value - expected) <= 2e-6 * fmax(1, fabs(expected))))
+      fail_msg("%s of %lld: %.9g, expected %.9g", names[which], (long long)n, value, expected);
+    for (int s = 0; s < 2; s++)
+      for (int64_t i = 0; i < n * dim; i += every) {
+        const double slope = slopes[s][i / every], found = (double)p.gradients[s][i] - (double)before_of(i);
+        /* f32 cosines over the temperature, and the f32 sum that the gradient is added to */
+        if (!(fabs(found - slope) <= 1e-5 * fmax(0.1, fabs(slope))))
+          fail_msg("%s of %lld, vector %d, %lld: gradient %.9g, expected %.9g", names[which], (long long)n, s,
+                   (long long)i, found, slope);
+      }
+  }
   free(v[0]);
   free(v[1]);
   unmake(&p);
@@ -135,22 +149,19 @@ static void check(int64_t n, int64_t dim, loss which, double number, const cq_ke
 
 static void gradients_are_those_of_plain_loops(void **state) {
   static const int64_t sizes[] = {1, 2, 7, 63, 64, 65, 130};
-  const cq_kernels *levels[8];
-  const size_t n_levels = cq_kernels_all(levels, 8);
   (void)state;
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    for (size_t k = 0; k < n_levels; k++) {
-      check(sizes[i], 5, DISTANCE, 0, levels[k]);
-      check(sizes[i], 5, DISTILLATION, 0, levels[k]);
-      check(sizes[i], 5, PAIRS, 2.5, levels[k]); /* some are too near */
-      check(sizes[i], 3, PAIRS, 30, levels[k]);  /* all */
-      check(sizes[i], 4, PAIRS, 0, levels[k]);   /* none */
-      check(sizes[i], 5, IN_BATCH, 0.5, levels[k]);
-      check(sizes[i], 17, IN_BATCH, 0.1, levels[k]);
-      check(sizes[i], 1, IN_BATCH, 1, levels[k]);
-      check(sizes[i], 1, COSINES, 0, levels[k]);
-      check(sizes[i], 19, COSINES, 0, levels[k]);
-    }
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    check(sizes[i], 5, DISTANCE, 0);
+    check(sizes[i], 5, DISTILLATION, 0);
+    check(sizes[i], 5, PAIRS, 2.5); /* some are too near */
+    check(sizes[i], 3, PAIRS, 30);  /* all */
+    check(sizes[i], 4, PAIRS, 0);   /* none */
+    check(sizes[i], 5, IN_BATCH, 0.5);
+    check(sizes[i], 17, IN_BATCH, 0.1);
+    check(sizes[i], 1, IN_BATCH, 1);
+    check(sizes[i], 1, COSINES, 0);
+    check(sizes[i], 19, COSINES, 0);
+  }
 }
 
 /* --- PyTorch --- */
