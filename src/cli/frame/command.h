@@ -179,7 +179,7 @@ extern const char *const cli_precisions[]; /* by cq_precision */
 
 /* Opens a model; reports errors on standard error. options NULL: the defaults; its notice is set here. */
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
-/* The same, for a command that measures vectors: a reranker is opened as one, or is an error if `reranker` is NULL. */
+/* The same, but a reranker is opened as one, unless `reranker` is NULL. */
 int cli_open_measured(cq_encoder **out, cq_reranker **reranker, const char *name, const cq_encoder_options *options);
 int cli_open_context(cq_context **out, int n_threads);
 /* The '=' after the label of "[LABEL=]FILE"; NULL: no label, or a file with the whole name exists. */

@@ -22,7 +22,7 @@ static int run_clir_dense(const cli_call *call) {
   cq_context *ctx = NULL;
   cq_encoder_options opening = cq_encoder_default_options();
   opening.precision = (cq_precision)args->precision;
-  int code = cli_open_measured(&encoder, NULL, args->model, &opening);
+  int code = cli_open_model(&encoder, args->model, &opening);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK &&
       cq_dense_run(NULL, encoder, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, ctx, &error))
