@@ -24,6 +24,13 @@ int cli_open_measured(cq_encoder **out, cq_reranker **reranker, const char *name
   return cq_reranker_open(reranker, name, &o, &error) ? cli_fail_error(&error) : CLI_OK;
 }
 
+void cli_note_reranked(const cq_encode_stats *stats, const cq_reranker *reranker) {
+  if (stats->n_truncated)
+    cli_note("%llu of %llu pairs of query and passage were longer than the reranker's %d tokens and were truncated",
+             (unsigned long long)stats->n_truncated, (unsigned long long)stats->n_sentences,
+             cq_reranker_max_seq_length(reranker));
+}
+
 int cli_open_context(cq_context **out, int n_threads) {
   cq_error error = {0};
   return cq_context_open(out, n_threads, &error) ? cli_fail_error(&error) : CLI_OK;
