@@ -63,8 +63,8 @@ CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, encoder) /**<
  * @param name     directory, "org/model", or "model" (tried as "sentence-transformers/model"); "DIRECTORY/languages/tr"
  *                 is the model in DIRECTORY with the tokenizer and word embeddings of this language
  * @param options  NULL for the defaults
- * @errors CQ_ERR_IO (missing files, named), CQ_ERR_FORMAT (file and byte or line), CQ_ERR_UNSUPPORTED (an unknown
- * module, architecture, activation or tokenizer, named), CQ_ERR_MEMORY. */
+ * @errors CQ_ERR_IO (missing files, named), CQ_ERR_FORMAT (file and byte or line), CQ_ERR_UNSUPPORTED (a reranker; an
+ * unknown module, architecture, activation or tokenizer, named), CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options,
                                              cq_error *error);
 CQ_API void cq_encoder_free(cq_encoder *encoder);

@@ -19,6 +19,10 @@ extern "C" {
 
 typedef struct cq_reranker cq_reranker;
 
+/** Whether a model is a reranker: its configuration names a classifier with one label. Weights are not read.
+ * @errors Those of finding the model and reading its configuration; *is is then false. */
+CQ_API CQ_MUST_USE cq_status cq_model_is_reranker(bool *is, const char *name, cq_error *error);
+
 /** Opens a directory of sentence-transformers' CrossEncoder or transformers' ...ForSequenceClassification (BERT, ALBERT,
  * RoBERTa, XLM-R, CamemBERT, MPNet, ELECTRA, DistilBERT, DeBERTa v2 and v3, ModernBERT), or a model of the local cache
  * by its name. Its classifier has one label.

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "calque/reranker.h"
 #include "format/json.h"
 #include "model/encoder.h"
 #include "model/model_language.h"
@@ -197,7 +198,7 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
     return status;
   if (kind && strcmp(kind, e->of_pairs ? "CrossEncoder" : "SentenceTransformer") != 0)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s' is %s", kind,
-                        !strcmp(kind, "CrossEncoder")          ? "a reranker, which gives no vectors"
+                        !strcmp(kind, "CrossEncoder")          ? "a cross-encoder, which gives no vectors"
                         : !strcmp(kind, "SentenceTransformer") ? "an embedding model, expected a reranker"
                                                                : "not known");
   if ((status = cq_json_get_int(&e->truncate_dim, e->config, "truncate_dim", 1, INT32_MAX, path, error)) ||
@@ -595,6 +596,28 @@ static void add_remedy(cq_error *error, cq_status status, const char *shipped) {
            "; the installed model %s is damaged: reinstall calque, or choose another model (--model)", shipped);
 }
 
+/* transformers takes a configuration without labels as one of two. */
+static cq_status is_reranker(bool *is, const char *directory, const json_t *list, cq_error *error) {
+  char path[MAX_PATH];
+  json_t *config = NULL;
+  const cq_status status = read_if_there(&config, path, directory, "config.json", error);
+  const char *class = json_string_value(json_array_get(json_object_get(config, "architectures"), 0));
+  *is = class && strstr(class, "ForSequenceClassification") &&
+        json_object_size(json_object_get(config, "id2label")) == 1 && (!list || json_array_size(list) == 1);
+  json_decref(config);
+  return status;
+}
+
+static cq_status refuse_reranker(const cq_encoder *e, const char *name, const json_t *list, cq_error *error) {
+  bool is;
+  const cq_status status = is_reranker(&is, e->directory, list, error);
+  if (status || !is) return status;
+  return cq_fail(error, CQ_ERR_UNSUPPORTED,
+                 "%s is a reranker: it gives logits for pairs of texts, and no vectors. 'calque search --rerank' and "
+                 "'calque serve --rerank' order documents by it, and 'calque eval sts' measures it",
+                 name);
+}
+
 static cq_status open_encoder(cq_encoder **out, const char *name, bool of_pairs, const cq_encoder_options *options,
                               cq_error *error) {
   cq_encoder_options taken;
@@ -614,10 +637,11 @@ static cq_status open_encoder(cq_encoder **out, const char *name, bool of_pairs,
   if (!status && cq_file_exists(path))
     status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
                           "an adapter to another model, which would have to be merged first");
-  if (!status) status = read_model_config(e, error);
   if (!status) status = cq_path_join(path, sizeof path, directory, "modules.json", error);
   const bool is_listed = !status && (cq_file_exists(path) || shipped);
   if (is_listed) status = cq_json_read(&list, path, error);
+  if (!status && !of_pairs) status = refuse_reranker(e, name, list, error);
+  if (!status) status = read_model_config(e, error);
   if (!status)
     status = of_pairs    ? open_classifier(e, list, path, &taken, error)
              : is_listed ? open_listed(e, list, path, &taken, error)
@@ -644,22 +668,14 @@ cq_status cq_encoder_open_pairs(cq_encoder **out, const char *name, const cq_enc
   return open_encoder(out, name, true, options, error);
 }
 
-/* transformers takes a configuration without labels as one of two. */
-static bool has_one_label(const json_t *config) {
-  const char *class = json_string_value(json_array_get(json_object_get(config, "architectures"), 0));
-  return class && strstr(class, "ForSequenceClassification") &&
-         json_object_size(json_object_get(config, "id2label")) == 1;
-}
-
 cq_status cq_model_is_reranker(bool *is, const char *name, cq_error *error) {
   char directory[MAX_PATH], path[MAX_PATH];
-  json_t *config = NULL, *list = NULL;
+  json_t *list = NULL;
+  *is = false;
   cq_status status = cq_model_resolve(directory, sizeof directory, name, error);
-  if (!status) status = read_if_there(&config, path, directory, "config.json", error);
   if (!status) status = cq_path_join(path, sizeof path, directory, "modules.json", error);
   if (!status && cq_file_exists(path)) status = cq_json_read(&list, path, error);
-  *is = !status && has_one_label(config) && (!list || json_array_size(list) == 1);
-  json_decref(config);
+  if (!status) status = is_reranker(is, directory, list, error);
   json_decref(list);
   return status;
 }

@@ -93,9 +93,7 @@ void cq_encoder_freeze_body(cq_encoder *encoder);
 /* Stands between the query and the passage of a pair in one text, which such an encoder encodes and trains on. */
 #define CQ_PAIR_MARK '\x1F'
 
-/* Whether the model's configuration names a classifier with one label. */
-CQ_MUST_USE cq_status cq_model_is_reranker(bool *is, const char *name, cq_error *error);
-/* cq_encoder_open, or cq_encoder_open_pairs for a reranker. */
+/* cq_encoder_open, which refuses a reranker, or cq_encoder_open_pairs for one. */
 CQ_MUST_USE cq_status cq_encoder_open_any(cq_encoder **out, const char *name, const cq_encoder_options *options,
                                           cq_error *error);
 /* An encoder of pairs with an embedding model's transformer and a new classifier. */

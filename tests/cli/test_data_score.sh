@@ -55,6 +55,20 @@ grep -Eq 'rows (100|101) to (139|140|141) are shifted: their sources are transla
 expect 0 $score good.tsv
 grep -q shifted stderr && fail "a run in a file without one"
 
+# a file tells its own share: 2,000 translations, and the same with nine tenths of the targets elsewhere
+gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | awk 'NR % 2 == 0' | head -n 2000 >many.tsv
+awk -F '\t' -v OFS='\t' '{ s[NR] = $1; t[NR] = $2 }
+  END { for (i = 1; i <= NR; i++) print s[i], t[i % 10 ? (i * 7 + 331) % NR + 1 : i] }' many.tsv >noise.tsv
+share() { grep -o '[0-9.]* % translation' stderr | cut -d ' ' -f 1; }
+expect 0 $score many.tsv --min-precision 0.95
+awk -v p="$(share)" 'BEGIN { exit !(p > 75) }' || fail "$(share) % of translations alone are translations"
+[ "$(wc -l <stdout)" -gt 900 ] || fail "only $(wc -l <stdout) of 2000 translations are kept"
+expect 0 $score noise.tsv --min-precision 0.95
+awk -v p="$(share)" 'BEGIN { exit !(p > 8 && p < 25) }' || fail "$(share) % are translations, expected 10"
+cut -f 3- stdout | sort >kept
+[ "$(sort -u many.tsv | comm -12 - <(sort -u kept) | wc -l)" -gt 170 ] || fail "translations are lost"
+[ "$(wc -l <kept)" -lt 245 ] || fail "$(wc -l <kept) rows are kept, 200 are translations"
+
 # few rows: what is assumed is said
 head -n 100 good.tsv >hundred.tsv
 expect 0 $score hundred.tsv

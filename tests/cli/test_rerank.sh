@@ -46,6 +46,39 @@ expect 1 search an.index "$query" --rerank "$SOURCE/tests/golden/models/plain-be
 stderr_has "no classifier (tensor 'classifier.weight'), which a reranker needs"
 expect 1 search an.index "$query" --rerank nowhere
 expect 2 search an.index "$query" --rerank "$RERANKERS/bert" --rerank-depth 0
-expect 1 index new --model "$RERANKERS/bert-saved" other.index
-stderr_has "a reranker, which gives no vectors"
+
+# A reranker in place of a model that gives vectors, with modules.json and without.
+printf 'one\teins\ntwo\tzwei\n' >pairs.tsv
+cut -f 1 pairs.tsv >one.txt
+cut -f 2 pairs.tsv >two.txt
+for reranker in "$RERANKERS/bert" "$RERANKERS/bert-saved"; do
+  while read -r command; do
+    expect 1 $command
+    stderr_has "calque: $reranker is a reranker: it gives logits for pairs of texts, and no vectors. 'calque search --rerank'"
+    stderr_has "'calque eval sts' measures it"
+    lines_are stderr 1
+    stdout_is_empty
+    absent small
+  done <<<"encode --model $reranker one.txt
+    similarity --model $reranker one two
+    mine --model $reranker --cache cache one.txt two.txt
+    cluster --model $reranker --cache cache one.txt
+    align --quiet --model $reranker --cache cache one.txt two.txt
+    data score --model $reranker --cache cache pairs.tsv
+    data filter --model $reranker --min-cosine 0.5 pairs.tsv
+    eval translation --model $reranker pairs.tsv
+    eval mse --model $TEACHER --teacher $reranker pairs.tsv
+    index new --model $reranker other.index
+    search --model $reranker one.txt one
+    search --query-model $reranker an.index one
+    serve --model $reranker --port 0
+    model info $reranker
+    model check $TEACHER $reranker
+    model quantize $reranker --output small
+    model trim $reranker --text one.txt --output small
+    model center $reranker --pairs pairs.tsv --output small
+    model export $reranker small
+    model new --kind static --from $reranker --text one.txt --vocab-size 11 small
+    clir dense --model $reranker one.txt one.txt"
+done
 finish

@@ -105,6 +105,33 @@ expect 0 clir dense --model "$TEACHER" docs.en topics.nl --top 3 --tag dense --t
 same dense.run stdout
 expect 1 clir dense --model nowhere docs.en topics.nl
 stdout_is_empty
+# A reranker orders the first two documents; the third keeps its rank, with a score below.
+RERANKERS=$SOURCE/tests/golden/rerankers
+expect 0 clir dense --model "$TEACHER" docs.en topics.nl --top 3 --rerank "$RERANKERS/bert" --rerank-depth 2
+cp stdout reranked.run
+cmp -s <(cut -d ' ' -f 1,3 dense.run) <(cut -d ' ' -f 1,3 reranked.run) && fail "--rerank changes no order"
+cmp -s <(cut -d ' ' -f 1,3 dense.run | sort) <(cut -d ' ' -f 1,3 reranked.run | sort) || fail "other documents"
+cmp -s <(awk '$4 == 3' dense.run | cut -d ' ' -f 3) <(awk '$4 == 3' reranked.run | cut -d ' ' -f 3) ||
+  fail "the third has moved"
+awk '$1 == topic && $5 > score { exit 1 } { topic = $1; score = $5 }' reranked.run || fail "scores rise"
+awk '$4 == 1' reranked.run | sed 's/ calque$//' >first
+expect 0 clir dense --model "$TEACHER" docs.en topics.nl --top 1 --rerank "$RERANKERS/bert" --rerank-depth 2 --threads 1
+sed 's/ calque$//' stdout >one.run
+same first one.run
+# Its scores are transformers' logits: tests/golden/rerankers/bert/logits.npy.
+echo "<top><num>1</num><title>$(head -n 1 "$RERANKERS/pairs.tsv" | cut -f 1)</title></top>" >topic
+head -n 5 "$RERANKERS/pairs.tsv" | awk -F '\t' '{ printf "<DOC><DOCNO>%d</DOCNO><TEXT>%s</TEXT></DOC>\n", NR, $2 }' >five
+expect 0 clir dense --model "$TEACHER" five topic --rerank "$RERANKERS/bert"
+lines_are stdout 5
+awk '$3 == 1 && ($5 - 0.3041) ^ 2 < 1e-8 || $3 == 2 && ($5 - 0.9954) ^ 2 < 1e-8' stdout >right
+lines_are right 2
+sed -n '7p' "$RERANKERS/pairs.tsv" | awk -F '\t' '{ printf "<DOC><DOCNO>6</DOCNO><TEXT>%s</TEXT></DOC>\n", $2 }' >>five
+expect 0 clir dense --model "$TEACHER" five topic --rerank "$RERANKERS/xlmr"
+stderr_has "of 6 pairs of query and passage were longer than the reranker's 40 tokens and were truncated"
+expect 1 clir dense --model "$TEACHER" docs.en topics.nl --rerank "$TEACHER"
+stderr_has "an embedding model, expected a reranker"
+stdout_is_empty
+expect 2 clir dense --model "$TEACHER" docs.en topics.nl --rerank "$RERANKERS/bert" --rerank-depth 0
 expect 0 clir run vectors.txt $sources --from nl --to en --top 2
 [ "$(awk '$1 == 1' stdout | wc -l)" -eq 2 ] || fail "--top 2 gives another number"
 expect 0 clir run $sources --from en --to en

@@ -7,6 +7,7 @@
 #include "base/slice.h"
 #include "calque/calque.h"
 #include "model/encoder.h"
+#include "recipe/encode/cached_encoder.h"
 
 #include <math.h>
 
@@ -230,10 +231,26 @@ static void other_models_are_refused(void **state) {
   o.compose = true;
   refused(RERANKERS "/bert", &o, CQ_ERR_ARGUMENT, "compose");
 
+  static const char *const rerankers[] = {RERANKERS "/bert", RERANKERS "/bert-saved", RERANKERS "/xlmr",
+                                          RERANKERS "/modernbert"};
   cq_encoder *encoder = NULL;
-  cq_error error = {0};
-  assert_int_equal(cq_encoder_open(&encoder, RERANKERS "/bert-saved", NULL, &error), CQ_ERR_UNSUPPORTED);
-  assert_non_null(strstr(error.message, "model_type 'CrossEncoder' is a reranker, which gives no vectors"));
+  cq_cached_encoder store = {0};
+  for (size_t i = 0; i < 4; i++) {
+    char why[4200];
+    cq_error error = {0};
+    snprintf(why, sizeof why, "%s is a reranker: it gives logits for pairs of texts, and no vectors. 'calque search",
+             rerankers[i]);
+    assert_int_equal(cq_encoder_open(&encoder, rerankers[i], NULL, &error), CQ_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, why));
+    assert_null(encoder);
+    const cq_encoder_options defaults = cq_encoder_default_options();
+    error = (cq_error){0};
+    assert_int_equal(cq_cached_encoder_open(&store, rerankers[i], &defaults, "none", &error), CQ_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, why));
+    assert_null(store.encoder);
+  }
+  assert_int_equal(cq_encoder_open(&encoder, RERANKERS "/three-labels", NULL, NULL), CQ_OK);
+  cq_encoder_free(encoder);
 }
 
 static void bad_texts_are_named(void **state) {

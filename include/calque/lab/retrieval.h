@@ -15,6 +15,7 @@
 
 #include "calque/encoder.h"
 #include "calque/options.h"
+#include "calque/reranker.h"
 
 #include <stdbool.h>
 
@@ -56,21 +57,24 @@ CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size
 
 /** @name Runs */
 
+/** The models of a dense run. */
+typedef struct cq_dense_models {
+  const cq_encoder *documents;
+  const cq_encoder *queries;   /**< of the same vector space; NULL: that of the documents */
+  const cq_reranker *reranker; /**< NULL: none. Its logits become the scores of a topic's first documents */
+  size_t rerank_depth;         /**< how many these are; the others follow, with scores below */
+  cq_encode_stats *reranked;   /**< as cq_reranker_score()'s; may be NULL */
+} cq_dense_models;
+
 /** Dense retrieval: ranks the documents of a file or directory for every topic by the cosine similarity of their
  * vectors (a bi-encoder), as a TREC run of the top k documents of each topic.
  * @param run               the file to write, atomically; NULL or "-": standard output
  * @param documents,topics  file formats as for cq_lexical_build() and cq_lexical_run()
  * @errors Those of reading, encoding and writing; CQ_ERR_FORMAT for no documents; CQ_ERR_ARGUMENT for an empty tag or
- * one with blanks. */
-CQ_API CQ_MUST_USE cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents,
+ * one with blanks, and for vectors of different dimensions. */
+CQ_API CQ_MUST_USE cq_status cq_dense_run(const char *run, const cq_dense_models *models, const char *documents,
                                           const char *topics, size_t k, const char *tag, cq_context *ctx,
                                           cq_error *error);
-/** cq_dense_run() with a second encoder for queries: a model opened for the task "query" and one for "document".
- * @errors As above; CQ_ERR_ARGUMENT for vectors of different dimensions. */
-CQ_API CQ_MUST_USE cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder,
-                                                     const cq_encoder *of_queries, const char *documents,
-                                                     const char *topics, size_t k, const char *tag, cq_context *ctx,
-                                                     cq_error *error);
 
 /** Reciprocal rank fusion of several runs: a document's score is the sum of 1 / (k + rank) over the runs that have it.
  * Writes the top `depth` of each topic; `run` as above. @errors Those of reading and writing runs; CQ_ERR_ARGUMENT for

@@ -267,7 +267,7 @@ static int open_bench(bench *b, const struct args *args, bool of_sts) {
   cq_error error = {0};
   b->options = *args->eval, b->options.notice = cli_notice;
   int code = cli_open_measured(&b->model, of_sts ? &b->reranker : NULL, args->model, args->encoder);
-  if (code == CLI_OK && args->teacher) code = cli_open_measured(&b->teacher, NULL, args->teacher, args->encoder);
+  if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&b->ctx, args->threads);
   if (code == CLI_OK && cq_eval_memory_new(&b->options.memory, &error)) code = cli_fail_error(&error);
   if (code || !args->train) return code;

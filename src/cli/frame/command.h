@@ -177,10 +177,20 @@ extern const char *const cli_precisions[]; /* by cq_precision */
         .otherwise = "CALQUE_PRECISION, else the model's"                                                              \
   }
 
+#define CLI_RERANK(owner, field)                                                                                       \
+  {                                                                                                                    \
+    CQ_TEXT(owner, "rerank", field, CHANGES, "MODEL",                                                                  \
+            "order the first documents by this reranker (a cross-encoder with one logit), whose logits become the "    \
+            "scores"),                                                                                                 \
+        .otherwise = "none"                                                                                            \
+  }
+
 /* Opens a model; reports errors on standard error. options NULL: the defaults; its notice is set here. */
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
-/* The same, for a command that measures vectors: a reranker is opened as one, or is an error if `reranker` is NULL. */
+/* The same, but a reranker is opened as one, unless `reranker` is NULL. */
 int cli_open_measured(cq_encoder **out, cq_reranker **reranker, const char *name, const cq_encoder_options *options);
+/* Notes truncated pairs, if there are any. */
+void cli_note_reranked(const cq_encode_stats *stats, const cq_reranker *reranker);
 int cli_open_context(cq_context **out, int n_threads);
 /* The '=' after the label of "[LABEL=]FILE"; NULL: no label, or a file with the whole name exists. */
 const char *cli_label_end(const char *argument);

@@ -15,19 +15,20 @@ int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options 
 }
 
 int cli_open_measured(cq_encoder **out, cq_reranker **reranker, const char *name, const cq_encoder_options *options) {
-  cq_reranker *found;
+  bool is_reranker;
   cq_error error = {0};
-  if (cq_reranker_open(&found, name, NULL, NULL)) return cli_open_model(out, name, options);
-  cq_reranker_free(found);
-  if (reranker) {
-    cq_encoder_options o = *options;
-    o.notice = cli_notice;
-    return cq_reranker_open(reranker, name, &o, &error) ? cli_fail_error(&error) : CLI_OK;
-  }
-  return cli_fail(
-      "%s is a reranker: it gives logits for pairs of texts, and no vectors. 'calque eval sts' measures it, "
-      "and 'calque compare' its rankings (TREC runs)",
-      name);
+  cq_encoder_options o = *options;
+  if (!reranker || cq_model_is_reranker(&is_reranker, name, NULL) || !is_reranker)
+    return cli_open_model(out, name, options);
+  o.notice = cli_notice;
+  return cq_reranker_open(reranker, name, &o, &error) ? cli_fail_error(&error) : CLI_OK;
+}
+
+void cli_note_reranked(const cq_encode_stats *stats, const cq_reranker *reranker) {
+  if (stats->n_truncated)
+    cli_note("%llu of %llu pairs of query and passage were longer than the reranker's %d tokens and were truncated",
+             (unsigned long long)stats->n_truncated, (unsigned long long)stats->n_sentences,
+             cq_reranker_max_seq_length(reranker));
 }
 
 int cli_open_context(cq_context **out, int n_threads) {

@@ -21,10 +21,7 @@ static const cq_option options[] = {
          struct args, "query-model", query_model, CHANGES, "MODEL",
          "model for the queries: a student of the index's model, in the same vector space; the index stays as it is"),
      .otherwise = "the index's model"},
-    {CQ_TEXT(struct args, "rerank", rerank, CHANGES, "MODEL",
-             "order the first documents by this reranker (a cross-encoder with one logit), whose logits become the "
-             "scores"),
-     .otherwise = "none"},
+    CLI_RERANK(struct args, rerank),
     {CQ_INT(struct args, "rerank-depth", rerank_depth, CHANGES, 50, 1, 10000, "N",
             "documents for --rerank to order, at least --top")},
     CLI_FOLDER_ENCODING(struct args),
@@ -208,10 +205,7 @@ static int run_index_search(const cli_call *call) {
   if (code == CLI_OK) code = search_for_arguments(&s, call);
   if (code == CLI_OK && args->queries) code = search_for_lines(&s);
   if (code == CLI_OK) note_no_match(&s);
-  if (code == CLI_OK && s.reranked.n_truncated)
-    cli_note("%llu of %llu pairs of query and passage were longer than the reranker's %d tokens and were truncated",
-             (unsigned long long)s.reranked.n_truncated, (unsigned long long)s.reranked.n_sentences,
-             cq_reranker_max_seq_length(s.reranker));
+  if (code == CLI_OK) cli_note_reranked(&s.reranked, s.reranker);
   cq_reranker_free(s.reranker);
   cq_index_free(s.index);
   cq_context_free(s.ctx);

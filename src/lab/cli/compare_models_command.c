@@ -162,7 +162,7 @@ static int run_compare_models(const cli_call *call) {
   int code = rows ? CLI_OK : cli_fail("out of memory");
   if (code == CLI_OK) code = cli_open_measured(&baseline, of_sts ? &rerankers[0] : NULL, args->baseline, args->encoder);
   if (code == CLI_OK) code = cli_open_measured(&model, of_sts ? &rerankers[1] : NULL, args->model, args->encoder);
-  if (code == CLI_OK && args->documents) code = cli_open_measured(&documents, NULL, args->documents, args->encoder);
+  if (code == CLI_OK && args->documents) code = cli_open_model(&documents, args->documents, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && cq_model_comparison_new(&c, baseline, model, documents, args->eval, args->compare, &error))
     code = cli_fail_error(&error);

@@ -61,14 +61,36 @@ static cq_status encode_texts(float **out, const cq_encoder *encoder, const cq_s
   return status;
 }
 
-cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents_path, const char *topics_path,
-                       size_t k, const char *tag, cq_context *ctx, cq_error *error) {
-  return cq_dense_run_asymmetric(run, encoder, encoder, documents_path, topics_path, k, tag, ctx, error);
+/* A topic's first documents in the order of the logits; the others' scores stay below, at cosine - 2. */
+static cq_status rerank_found(const cq_neighbors *found, const cq_slice *titles, const cq_slice *documents,
+                              const cq_dense_models *m, cq_context *ctx, cq_error *error) {
+  const size_t depth = cq_min(m->rerank_depth, found->k);
+  cq_slice *passages = cq_alloc_array(depth + 1, sizeof *passages);
+  float *logits = cq_alloc_array(depth + 1, sizeof *logits);
+  size_t *order = cq_alloc_array(depth + 1, sizeof *order);
+  uint32_t *before = cq_alloc_array(depth + 1, sizeof *before);
+  cq_status status = passages && logits && order && before ? CQ_OK : cq_fail_memory(error, "documents to rank");
+  for (size_t t = 0; !status && t < found->n; t++) {
+    uint32_t *index = found->index + t * found->k;
+    double *score = found->cosine + t * found->k;
+    size_t n = 0;
+    for (; n < depth && index[n] != UINT32_MAX; n++) passages[n] = documents[before[n] = index[n]];
+    status = cq_reranker_score(logits, m->reranked, m->reranker, titles[t], passages, n, ctx, error);
+    if (status) break;
+    cq_reranker_order(order, logits, n);
+    for (size_t i = 0; i < n; i++) index[i] = before[order[i]], score[i] = (double)logits[order[i]];
+    for (size_t i = n; n && i < found->k; i++) score[i] += score[n - 1] - 2;
+  }
+  cq_free(passages);
+  cq_free(logits);
+  cq_free(order);
+  cq_free(before);
+  return status;
 }
 
-cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder, const cq_encoder *of_queries,
-                                  const char *documents_path, const char *topics_path, size_t k, const char *tag,
-                                  cq_context *ctx, cq_error *error) {
+cq_status cq_dense_run(const char *run, const cq_dense_models *models, const char *documents_path,
+                       const char *topics_path, size_t k, const char *tag, cq_context *ctx, cq_error *error) {
+  const cq_encoder *encoder = models->documents, *of_queries = models->queries ? models->queries : encoder;
   texts documents = {0};
   cq_topics topics = {0};
   cq_slice *titles = NULL;
@@ -87,13 +109,15 @@ cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder, co
   for (size_t i = 0; !status && i < topics.n; i++) titles[i] = topics.items[i].title;
   if (!status) status = encode_texts(&x, of_queries, titles, topics.n, ctx, error);
   if (!status) status = encode_texts(&y, encoder, documents.items, documents.n, ctx, error);
-  const size_t n_found = cq_min(k, documents.n);
+  const size_t n_found = cq_min(models->reranker && k < models->rerank_depth ? models->rerank_depth : k, documents.n);
   if (!status)
     status =
         cq_top(&found, x, topics.n, y, documents.n, (size_t)cq_encoder_dim(encoder), n_found, NULL, NULL, ctx, error);
+  if (!status && models->reranker) status = rerank_found(&found, titles, documents.items, models, ctx, error);
   if (!status) status = cq_text_writer_open(&out, run, error);
   for (size_t t = 0; !status && t < topics.n; t++)
-    for (size_t rank = 0; !status && rank < n_found && found.index[t * n_found + rank] != UINT32_MAX; rank++)
+    for (size_t rank = 0; !status && rank < n_found && rank < k && found.index[t * n_found + rank] != UINT32_MAX;
+         rank++)
       status = cq_run_put(&out, topics.items[t].id, documents.ids[found.index[t * n_found + rank]], rank + 1,
                           found.cosine[t * n_found + rank], tag, error);
   if (!status) status = cq_text_writer_commit(&out, error);

@@ -30,11 +30,12 @@ cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name
   return CQ_OK;
 }
 
-cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const cq_encoder_options *options,
-                                 const char *cache, cq_error *error) {
+static cq_status open_cached(cq_cached_encoder *out, const char *model, bool of_any, const cq_encoder_options *options,
+                             const char *cache, cq_error *error) {
   char fingerprint[33], name[48], directory[4096];
   *out = (cq_cached_encoder){.notice = options->notice, .notice_context = options->notice_context};
-  cq_status status = cq_encoder_open_any(&out->encoder, model, options, error);
+  cq_status status = of_any ? cq_encoder_open_any(&out->encoder, model, options, error)
+                            : cq_encoder_open(&out->encoder, model, options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) {
     const cq_precision in_use = cq_encoder_precision(out->encoder);
@@ -51,6 +52,11 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cons
   return status;
 }
 
+cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const cq_encoder_options *options,
+                                 const char *cache, cq_error *error) {
+  return open_cached(out, model, false, options, cache, error);
+}
+
 cq_status cq_cached_teacher_open(cq_cached_encoder *out, const char *model, bool bf16,
                                  const cq_encoder_options *options, const char *cache, cq_error *error) {
   cq_encoder_options o = *options, quiet = *options;
@@ -60,7 +66,7 @@ cq_status cq_cached_teacher_open(cq_cached_encoder *out, const char *model, bool
   const cq_status status = bf16 ? cq_encoder_open_any(&own, model, &quiet, error) : CQ_OK;
   if (own && cq_encoder_precision(own) == CQ_PRECISION_F32) o.precision = CQ_PRECISION_BF16;
   cq_encoder_free(own);
-  return status ? status : cq_cached_encoder_open(out, model, &o, cache, error);
+  return status ? status : open_cached(out, model, true, &o, cache, error);
 }
 
 void cq_cached_encoder_close(cq_cached_encoder *t) {

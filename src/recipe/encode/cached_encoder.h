@@ -25,7 +25,7 @@ CQ_MUST_USE cq_status cq_cache_path(char *out, size_t n, const char *cache, cons
  * CQ_ERR_ARGUMENT if there is neither a cache nor a home directory. */
 CQ_MUST_USE cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model,
                                              const cq_encoder_options *options, const char *cache, cq_error *error);
-/* A teacher in a training with bf16 products has them too, if it is not quantized. */
+/* A teacher, which may be a reranker. In a training with bf16 products it has them too, if it is not quantized. */
 CQ_MUST_USE cq_status cq_cached_teacher_open(cq_cached_encoder *out, const char *model, bool bf16,
                                              const cq_encoder_options *options, const char *cache, cq_error *error);
 void cq_cached_encoder_close(cq_cached_encoder *t);

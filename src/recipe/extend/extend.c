@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "calque/reranker.h"
 #include "format/json.h"
 #include "model/model_language.h"
 #include "ranks/ranks.h"

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "model/encoder.h"
+#include "calque/reranker.h"
 #include "recipe/extend/extend_language.h"
 #include "recipe/extend/texts.h"
 #include "recipe/run/training_options.h"
