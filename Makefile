@@ -32,7 +32,7 @@ test: dependencies ## install what is missing, build, and run the tests
 	@scripts/install-dependencies --tests
 	@[ ! -f $(BUILD)/build.ninja ] || grep -q '^CMOCKA_FOUND:INTERNAL=1' $(BUILD)/CMakeCache.txt || cmake $(BUILD) >/dev/null
 	@$(MAKE) --no-print-directory compile TARGET=tests
-	@ctest --preset release --parallel $(JOBS) $(CTEST)
+	@ctest --preset release --parallel $(JOBS) $(CTEST_OPTIONS)
 
 benchmarks: ## build the programs in bench/ that measure, and run none
 	@scripts/install-dependencies --check

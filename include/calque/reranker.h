@@ -19,7 +19,8 @@ extern "C" {
 
 typedef struct cq_reranker cq_reranker;
 
-/** Whether a model is a reranker: its configuration names a classifier with one label. Weights are not read.
+/** Whether a model is a reranker: its configuration names a classifier with one label. Weights are not
+ * read: a classifier with one row that names no labels is none by this, and yet opens as one.
  * @errors Those of finding the model and reading its configuration; *is is then false. */
 CQ_API CQ_MUST_USE cq_status cq_model_is_reranker(bool *is, const char *name, cq_error *error);
 

@@ -68,7 +68,7 @@ typedef struct cq_student_options {
   int max_seq_length;                           /**< tokens; 0: 128, or what `from` has */
   double dropout;                               /**< TRANSFORMER, BILSTM */
   int output_dim;                               /**< above 0: a Dense module to this many dimensions */
-  bool normalize; /**< end with a Normalize module (new kinds; otherwise, `from` decides) */
+  bool normalize; /**< end with a Normalize module (new kinds; otherwise, and for STATIC as well, `from` decides) */
   bool replace;   /**< overwrite an existing directory */
   bool skip_bad;  /**< skip and count malformed lines of text */
   uint64_t seed;

@@ -614,7 +614,8 @@ static cq_status refuse_reranker(const cq_encoder *e, const char *name, const js
   if (status || !is) return status;
   return cq_fail(error, CQ_ERR_UNSUPPORTED,
                  "%s is a reranker: it gives logits for pairs of texts, and no vectors. 'calque search --rerank' and "
-                 "'calque serve --rerank' order documents by it, and 'calque eval sts' measures it",
+                 "'calque serve --rerank' order documents by it, 'calque eval sts' measures it, and it opens as a "
+                 "cq_reranker (Python: CrossEncoder)",
                  name);
 }
 

@@ -167,7 +167,8 @@ typedef struct cq_kernels {
    * 3.2, with a pair's elements in different halves of a head. */
   void (*rotate)(float *x, int64_t stride, const float *turns, bool back, int64_t rows, int64_t n_heads,
                  int64_t head_dim, int64_t n_turned);
-  /* y = x / length with length = max(|x|, CQ_NORMALIZE_MIN) per row; length [rows] kept for backward, may be NULL; y may be x. */
+  /* y = x / length with length = max(|x|, CQ_NORMALIZE_MIN) per row; length [rows] kept for backward, may be NULL; y
+   * may be x. */
   void (*normalize)(float *y, float *length, const float *x, int64_t rows, int64_t dim);
   /* dx may be dy. */
   void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows,

@@ -11,7 +11,7 @@
 
 enum { BLOCK_ROWS = 64 };
 
-/* Vectors and candidates truncated to their first `kept` dimensions. Sizes are those of all dimensions. */
+/* Vectors and candidates truncated to their first `kept` dimensions. There is room for all dimensions. */
 typedef struct pass {
   const cq_soft_contrast *c;
   const cq_kernels *kernels;
@@ -38,7 +38,7 @@ static size_t block_floats(const cq_soft_contrast *c) {
   return BLOCK_ROWS * (2 * (size_t)c->dim + 1 + c->n_candidates);
 }
 
-/* vectors: those of the block; the k-th begins at vectors[k * stride], or at list[k]. */
+/* The item-th block of n vectors: row i of all is list[i] or, if list is NULL, at vectors + i * dim. */
 static block cosines_of(const pass *p, const float *const *list, const float *vectors, size_t n, size_t item,
                         int worker) {
   const size_t kept = (size_t)p->kept, first = item * BLOCK_ROWS, m = p->c->n_candidates;

@@ -30,7 +30,7 @@ typedef struct cq_soft_contrast {
 } cq_soft_contrast;
 
 /* The positive of row i of vectors [n, dim] is candidate i modulo n_own. Adds weight times the gradient to gradients
- * [n, dim]. A vector of length 0 has no gradient. Errors: CQ_ERR_MEMORY. */
+ * [n, dim]. A vector of at most CQ_NORMALIZE_MIN has no gradient. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vectors, size_t n,
                                             const cq_soft_contrast *c, double weight, const cq_kernels *kernels,
                                             cq_context *ctx, cq_error *error);

@@ -8,7 +8,7 @@ PROGRAM=$(realpath "$1")
 SOURCE=$(realpath "$2")
 TEACHER=$SOURCE/tests/golden/models/bert-uncased # tiny: the program is tested here, not the figures
 . "${BASH_SOURCE[0]%/*}/scratch.sh"
-tmp=$(mktemp -d)
+tmp=$(mktemp -dt calque-test-XXXXXX)
 failures=0
 # A check that failed is a test that failed, whether or not it comes to `finish`. A command in the background that is
 # killed before it is the program is still this shell, with this trap: the directory is not its own to remove.

@@ -25,7 +25,7 @@ expect 0 search an.index "$(sed -n 3p passages.txt)" --rerank teacher
 
 # A teacher of random weights, whose logits differ, and a student that begins far from it.
 run="extend $RERANKERS/bert --to de=de.tsv --cache cache --vocab-size 1500 --carry-over shared --lr 1e-3"
-run="$run --embedding-lr 3e-3 --best-by mse --evaluate-every 0 --keep-variants" # whose rules take long to compile
+run="$run --embedding-lr 3e-3 --best-by mse --evaluate-every 0 --keep-variants"
 expect 0 $run --steps 40 --output both
 stderr_has "each query has 4 passages: itself, the next row, one that shares its rarest word, and a random one"
 stderr_has "rates: 0.001, embeddings 0.003"

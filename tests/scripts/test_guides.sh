@@ -9,7 +9,7 @@ source_dir=$(realpath "$2")
 case $program in *-emulated) echo "skipped: training under emulation takes too long"; exit 0 ;; esac
 library=$(dirname "$program")/src
 . "$source_dir/tests/cli/scratch.sh"
-work=$(mktemp -d)
+work=$(mktemp -dt calque-test-XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
 # `calque serve` would not end: it is stopped as soon as it listens, and has to exit with 0.

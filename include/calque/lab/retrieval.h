@@ -59,8 +59,7 @@ CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size
 
 /** The models of a dense run. */
 typedef struct cq_dense_models {
-  const cq_encoder *documents;
-  const cq_encoder *queries;   /**< of the same vector space; NULL: that of the documents */
+  const cq_encoder *encoder;
   const cq_reranker *reranker; /**< NULL: none. Its logits become the scores of a topic's first documents */
   size_t rerank_depth;         /**< how many these are; the others follow, with scores below */
   cq_encode_stats *reranked;   /**< as cq_reranker_score()'s; may be NULL */
@@ -71,7 +70,7 @@ typedef struct cq_dense_models {
  * @param run               the file to write, atomically; NULL or "-": standard output
  * @param documents,topics  file formats as for cq_lexical_build() and cq_lexical_run()
  * @errors Those of reading, encoding and writing; CQ_ERR_FORMAT for no documents; CQ_ERR_ARGUMENT for an empty tag or
- * one with blanks, and for vectors of different dimensions. */
+ * one with blanks. */
 CQ_API CQ_MUST_USE cq_status cq_dense_run(const char *run, const cq_dense_models *models, const char *documents,
                                           const char *topics, size_t k, const char *tag, cq_context *ctx,
                                           cq_error *error);

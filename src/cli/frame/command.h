@@ -187,9 +187,9 @@ extern const char *const cli_precisions[]; /* by cq_precision */
 
 /* Opens a model; reports errors on standard error. options NULL: the defaults; its notice is set here. */
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
-/* The same, but a reranker is opened as one, unless `reranker` is NULL. */
+/* The same, but a reranker is opened as one; it is refused if `reranker` is NULL. */
 int cli_open_measured(cq_encoder **out, cq_reranker **reranker, const char *name, const cq_encoder_options *options);
-/* Notes truncated pairs, if there are any. */
+/* Notes truncated pairs, if there are any. reranker NULL: there were none. */
 void cli_note_reranked(const cq_encode_stats *stats, const cq_reranker *reranker);
 int cli_open_context(cq_context **out, int n_threads);
 /* The '=' after the label of "[LABEL=]FILE"; NULL: no label, or a file with the whole name exists. */

@@ -33,7 +33,7 @@ static int run_clir_dense(const cli_call *call) {
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && args->rerank && cq_reranker_open(&reranker, args->rerank, &opening, &error))
     code = cli_fail_error(&error);
-  const cq_dense_models models = {encoder, NULL, reranker, (size_t)args->rerank_depth, &reranked};
+  const cq_dense_models models = {encoder, reranker, (size_t)args->rerank_depth, &reranked};
   if (code == CLI_OK &&
       cq_dense_run(NULL, &models, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, ctx, &error))
     code = cli_fail_error(&error);

@@ -90,7 +90,7 @@ static cq_status rerank_found(const cq_neighbors *found, const cq_slice *titles,
 
 cq_status cq_dense_run(const char *run, const cq_dense_models *models, const char *documents_path,
                        const char *topics_path, size_t k, const char *tag, cq_context *ctx, cq_error *error) {
-  const cq_encoder *encoder = models->documents, *of_queries = models->queries ? models->queries : encoder;
+  const cq_encoder *encoder = models->encoder;
   texts documents = {0};
   cq_topics topics = {0};
   cq_slice *titles = NULL;
@@ -99,15 +99,12 @@ cq_status cq_dense_run(const char *run, const cq_dense_models *models, const cha
   cq_text_writer out = {0};
   cq_status status = cq_run_check_tag(tag, error);
   if (!status) status = cq_text_writer_check(run, error);
-  if (!status && cq_encoder_dim(encoder) != cq_encoder_dim(of_queries))
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "vectors of documents have %d dimensions, those of queries %d",
-                     cq_encoder_dim(encoder), cq_encoder_dim(of_queries));
   if (!status) status = read_ranked_texts(&documents, documents_path, error);
   if (!status && documents.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, documents_path, "no documents");
   if (!status) status = cq_topics_read(&topics, topics_path, error);
   if (!status && !(titles = cq_alloc_array(topics.n, sizeof *titles))) status = cq_fail_memory(error, "topics");
   for (size_t i = 0; !status && i < topics.n; i++) titles[i] = topics.items[i].title;
-  if (!status) status = encode_texts(&x, of_queries, titles, topics.n, ctx, error);
+  if (!status) status = encode_texts(&x, encoder, titles, topics.n, ctx, error);
   if (!status) status = encode_texts(&y, encoder, documents.items, documents.n, ctx, error);
   const size_t n_found = cq_min(models->reranker && k < models->rerank_depth ? models->rerank_depth : k, documents.n);
   if (!status)

@@ -7,7 +7,7 @@
  *
  * The network was trained with equal shares of all reasons, so its outputs divided by these are likelihoods. A
  * file's own shares are found by expectation maximization (Saerens, Latinne & Decaestecker 2002), from a prior that
- * counts for PRIOR_ROWS rows. */
+ * counts for SHARES_PRIOR_ROWS rows, with a moderate share of wrong names. */
 #include "calque/score.h"
 
 #include "base/error.h"
@@ -134,18 +134,19 @@ static cq_status read_score_rows(cq_row_scores *s, const cq_score_options *o, cq
 
 /* Translations are most of a file until it says otherwise. */
 #define PRIOR_TRANSLATION 0.8
-#define PRIOR_ROWS        300.0
+#define SHARES_PRIOR_ROWS 300.0
 enum { N_ROUNDS = 50 };
 
-/* What is usual in one language, such as German nouns, looks like a wrong name in another: the share of wrong names is
- * the mean of what the rows say and of what the other faults have on average. */
+/* What is usual in one language, such as German nouns, looks like a wrong name in another. So a share of wrong names
+ * above the other faults' average is moderated: it is the mean of the two. */
 static void moderate_names(double *sums) {
   double others = 0;
   for (int r = 0; r < CQ_N_SCORED; r++)
     if (r != CQ_SCORE_TRANSLATION && r != CQ_SCORE_NAMES) others += sums[r];
-  const double both = sums[CQ_SCORE_TRANSLATION] + sums[CQ_SCORE_NAMES];
-  sums[CQ_SCORE_NAMES] = (sums[CQ_SCORE_NAMES] + fmin(others / (CQ_N_SCORED - 2), both)) / 2;
-  sums[CQ_SCORE_TRANSLATION] = both - sums[CQ_SCORE_NAMES];
+  const double excess = sums[CQ_SCORE_NAMES] - others / (CQ_N_SCORED - 2);
+  if (excess <= 0) return;
+  sums[CQ_SCORE_NAMES] -= excess / 2;
+  sums[CQ_SCORE_TRANSLATION] += excess / 2;
 }
 
 static double weigh(const float *weights, const double *values, int n) {
@@ -180,13 +181,13 @@ static cq_status estimate_probabilities(cq_row_scores *s, cq_error *error) {
     s->shares[r] = prior[r] =
         r == CQ_SCORE_TRANSLATION ? PRIOR_TRANSLATION : (1 - PRIOR_TRANSLATION) / (CQ_N_SCORED - 1);
   for (int round = 0; round < N_ROUNDS; round++) {
-    for (int r = 0; r < CQ_N_SCORED; r++) sums[r] = PRIOR_ROWS * prior[r];
+    for (int r = 0; r < CQ_N_SCORED; r++) sums[r] = SHARES_PRIOR_ROWS * prior[r];
     for (size_t i = 0; i < s->n_scored; i++) {
       posteriors_of(p, likelihoods + i * CQ_N_SCORED, s->shares);
       for (int r = 0; r < CQ_N_SCORED; r++) sums[r] += p[r];
     }
     moderate_names(sums);
-    for (int r = 0; r < CQ_N_SCORED; r++) s->shares[r] = sums[r] / ((double)s->n_scored + PRIOR_ROWS);
+    for (int r = 0; r < CQ_N_SCORED; r++) s->shares[r] = sums[r] / ((double)s->n_scored + SHARES_PRIOR_ROWS);
   }
   for (size_t i = 0; i < s->n_scored; i++) {
     int best = 1;

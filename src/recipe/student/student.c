@@ -401,7 +401,7 @@ static cq_status static_of_teacher(cq_encoder *e, bool *is_unit, const cq_studen
   if (!status)
     status = cq_static_rows(cq_encoder_word_table(NULL, e)->value, e->modules[0]->tokenizer, teacher, o, random, &stats,
                             ctx, error);
-  *is_unit = cq_encoder_is_normalized(teacher);
+  *is_unit = cq_encoder_is_normalized(teacher) && cq_encoder_dim(teacher) == cq_encoder_full_dim(teacher);
   cq_encoder_free(teacher);
   if (!status) {
     char line[160];
