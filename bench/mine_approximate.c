@@ -3,10 +3,12 @@
  *   bench_mine_approximate X.npy Y.npy [PAIRS [THREADS [LISTS [EFFORT]]]]      vectors of sentences
  *   bench_mine_approximate N [DIM [THREADS [LISTS [EFFORT]]]]                  N x N generated ones, 384
  *
- * The first PAIRS rows of both files are translations (all); of generated rows, half are. The generator has a spectrum
- * that falls as a power, so that a row's nearest are as near as those of real sentences (in brackets, translations by
- * calque-small): mean cosines of random rows 0.08 (0.07), of the 4 nearest of 50,000 0.62 (0.62) and of 400,000 0.66
- * (0.68), of translations 0.69 (0.67).
+ * The first PAIRS rows of both files are translations (all); of generated rows, half are. A generated row lies between a
+ * leaf of a tree of topics and a place of its own, in dimensions whose sizes fall as a power; some translations are
+ * nearer than others. Its neighbors are those of real sentences (in brackets, translations by calque-small): mean
+ * cosines of random rows 0.06 (0.07), of the 4 nearest of 50,000 0.62 (0.61) and of 400,000 0.69 (0.68), of translations
+ * 0.68 (0.67); of 2,000 translations of 50,000, 1,122 (993) are each other's nearest. More lists are needed than for real
+ * ones: 72 of 447 (45) at 50,000, 165 of 1,264 (80) at 400,000.
  *
  * Found of the search's own sample: pairs that are each other's nearest. Found of the exact pairs: of 2,000 translations
  * those that are each other's nearest by the exact search, and how many of them are among the pairs mined.
@@ -26,9 +28,13 @@
 #include <sys/resource.h>
 
 enum { SAMPLE = 2000, K = 4 };
-#define FALL   (-0.75) /* of the spectrum */
-#define COMMON 0.15    /* of the meanings' variance: what all rows share */
-#define NOISE  1.1     /* of a translation */
+#define FALL   (-0.55) /* of the spectrum */
+#define COMMON 0.06    /* of the meanings' variance: what all rows share */
+#define NOISE  1.05    /* of a translation: the median, and the deviation of its logarithm */
+#define SPREAD 0.45
+enum { LEVELS = 8, BRANCHES = 8 };
+static const double levels[LEVELS] = {2, 2, 2, 1, 1, 1, 1, 1}; /* variance of a node of the tree of topics */
+#define LEAST_TOPIC 0.68                                       /* share of the topics in a row's variance, to 1 */
 
 typedef struct bench {
   const float *x, *y;
@@ -55,18 +61,35 @@ typedef struct generator {
   double *sizes, common; /* [dim] of the numbers; of what all rows share */
 } generator;
 
+/* A row between its topic, a path from the root to a leaf, and what is its own. */
+static void draw_meaning(float *out, const generator *g, cq_random *r) {
+  const double place = cq_random_uniform(r), of_topic = LEAST_TOPIC + (1 - LEAST_TOPIC) * cq_random_uniform(r);
+  cq_random nodes[LEVELS];
+  uint64_t n_nodes = 1;
+  double total = 0;
+  for (int l = 0; l < LEVELS; l++) {
+    n_nodes *= BRANCHES, total += levels[l];
+    nodes[l] = cq_random_seeded(2 + (uint64_t)l, (uint64_t)(place * (double)n_nodes));
+  }
+  for (size_t j = 0; j < g->dim; j++) {
+    double topic = 0;
+    for (int l = 0; l < LEVELS; l++) topic += sqrt(levels[l] / total) * cq_random_normal(&nodes[l]);
+    out[j] = (float)(g->sizes[j] * (sqrt(of_topic) * topic + sqrt(1 - of_topic) * cq_random_normal(r)));
+  }
+}
+
 static void generate_row(void *context, size_t row, int worker) {
   const generator *g = context;
   cq_random r = cq_random_seeded(1, row);
   float *x = g->x + row * g->dim, *y = g->y + row * g->dim;
   (void)worker;
-  for (size_t j = 0; j < g->dim; j++) {
-    const double size = g->sizes[j], common = j == 0 ? g->common : 0;
-    const double meaning = cq_random_normal(&r) * size;
-    x[j] = (float)(common + meaning);
-    y[j] = (float)(common +
-                   (row < g->n / 2 ? meaning + NOISE * size * cq_random_normal(&r) : size * cq_random_normal(&r)));
-  }
+  draw_meaning(x, g, &r);
+  const double noise = NOISE * exp(SPREAD * cq_random_normal(&r));
+  if (row < g->n / 2)
+    for (size_t j = 0; j < g->dim; j++) y[j] = x[j] + (float)(noise * g->sizes[j] * cq_random_normal(&r));
+  else
+    draw_meaning(y, g, &r);
+  x[0] += (float)g->common, y[0] += (float)g->common;
   mix(x, g->dim), mix(y, g->dim);
 }
 
