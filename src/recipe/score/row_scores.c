@@ -137,16 +137,16 @@ static cq_status read_score_rows(cq_row_scores *s, const cq_score_options *o, cq
 #define SHARES_PRIOR_ROWS 300.0
 enum { N_ROUNDS = 50 };
 
-/* What is usual in one language, such as German nouns, looks like a wrong name in another. So a share of wrong names
- * above the other faults' average is moderated: it is the mean of the two. */
+/* What is usual in one language, such as German nouns, looks like a wrong name in another: the share of wrong names is
+ * the mean of what the rows say and of what the other faults have on average. Where that is more, too: a file with one
+ * kind of fault would have too many translations, by the prior. */
 static void moderate_names(double *sums) {
   double others = 0;
   for (int r = 0; r < CQ_N_SCORED; r++)
     if (r != CQ_SCORE_TRANSLATION && r != CQ_SCORE_NAMES) others += sums[r];
-  const double excess = sums[CQ_SCORE_NAMES] - others / (CQ_N_SCORED - 2);
-  if (excess <= 0) return;
-  sums[CQ_SCORE_NAMES] -= excess / 2;
-  sums[CQ_SCORE_TRANSLATION] += excess / 2;
+  const double both = sums[CQ_SCORE_TRANSLATION] + sums[CQ_SCORE_NAMES];
+  sums[CQ_SCORE_NAMES] = (sums[CQ_SCORE_NAMES] + fmin(others / (CQ_N_SCORED - 2), both)) / 2;
+  sums[CQ_SCORE_TRANSLATION] = both - sums[CQ_SCORE_NAMES];
 }
 
 static double weigh(const float *weights, const double *values, int n) {
