@@ -66,14 +66,15 @@ static void draw_meaning(float *out, const generator *g, cq_random *r) {
   const double place = cq_random_uniform(r), of_topic = LEAST_TOPIC + (1 - LEAST_TOPIC) * cq_random_uniform(r);
   cq_random nodes[LEVELS];
   uint64_t n_nodes = 1;
-  double total = 0;
+  double total = 0, shares[LEVELS];
+  for (int l = 0; l < LEVELS; l++) total += levels[l];
   for (int l = 0; l < LEVELS; l++) {
-    n_nodes *= BRANCHES, total += levels[l];
+    n_nodes *= BRANCHES, shares[l] = sqrt(levels[l] / total);
     nodes[l] = cq_random_seeded(2 + (uint64_t)l, (uint64_t)(place * (double)n_nodes));
   }
   for (size_t j = 0; j < g->dim; j++) {
     double topic = 0;
-    for (int l = 0; l < LEVELS; l++) topic += sqrt(levels[l] / total) * cq_random_normal(&nodes[l]);
+    for (int l = 0; l < LEVELS; l++) topic += shares[l] * cq_random_normal(&nodes[l]);
     out[j] = (float)(g->sizes[j] * (sqrt(of_topic) * topic + sqrt(1 - of_topic) * cq_random_normal(r)));
   }
 }
