@@ -54,14 +54,14 @@ typedef struct cq_sentence_place {
 /* Start from {.text, .language}. Set begin to place.next when a sentence ends. */
 typedef struct cq_sentence_scan {
   cq_slice text;
-  int language;        /* index of its code; -1: none */
-  size_t at;           /* how far it has looked */
-  size_t begin;        /* of the sentence */
-  size_t counted;      /* words counted up to here */
-  size_t n_words;      /* of the sentence */
-  size_t n_quotes;     /* '"' in it */
-  size_t n_all_quotes; /* '\"' in the text so far */
-  int depth;           /* open brackets in it */
+  int language;    /* index of its code; -1: none */
+  size_t at;       /* how far it has looked */
+  size_t begin;    /* of the sentence */
+  size_t counted;  /* words counted up to here */
+  size_t n_words;  /* of the sentence */
+  size_t n_quotes; /* '"' in it */
+  bool is_quoting; /* within '"', which may have opened in a sentence before */
+  int depth;       /* open brackets in it */
 } cq_sentence_scan;
 
 /* The next place that is not the text's end; false: there are no more. */

@@ -290,11 +290,26 @@ static void set_features(cq_sentence_place *p, const cq_sentence_scan *s, const 
 
 /* --- places --- */
 
-/* Whether a quotation mark closes the sentence before it, although a blank is between them: `. " `, ` » `. */
-static bool is_detached_closer(const cq_sentence_scan *s, uint32_t c, size_t next) {
-  const size_t after = next + (c < 0x80 ? 1 : 2);
-  const bool stands_alone = after >= s->text.n || cq_is_blank(s->text.data[after]);
-  return c == 0xBB || (c == '"' && stands_alone && s->n_all_quotes % 2);
+/* Whether a '"' opens or closes a quotation, by the side on which it has a blank; on both or on none: the other one. */
+static bool opens_quotation(const cq_sentence_scan *s) {
+  const bool after_blank = s->at == 0 || cq_is_blank(s->text.data[s->at - 1]),
+             before_blank = s->at + 1 == s->text.n || cq_is_blank(s->text.data[s->at + 1]);
+  return after_blank == before_blank ? !s->is_quoting : after_blank;
+}
+
+/* Whether the text from a byte belongs to the sentence before it, although a blank is between them: `. " `, ` » `, ` / `,
+ * ` :`, ` ``. `. */
+static bool goes_on(const cq_sentence_scan *s, size_t next) {
+  uint32_t c = 0;
+  size_t at = next, n;
+  kind k;
+  do {
+    n = cq_utf8_decode(&c, s->text.data + at, s->text.n - at), k = kind_of(c), at += n;
+    const bool stands_alone = at >= s->text.n || cq_is_blank(s->text.data[at]);
+    if (c == 0xBB || (c == '"' && stands_alone && s->is_quoting)) return true;
+  } while (k == QUOTE && at < s->text.n);
+  const bool is_quoted_mark = at - n > next && c == '.' && (at == s->text.n || s->text.data[at] != '.');
+  return k == PAUSE || k == CLOSER || c == '/' || is_quoted_mark;
 }
 
 /* Whether a place between blanks deserves features: after a mark, or before what may begin a sentence. */
@@ -302,7 +317,7 @@ static bool may_end(const cq_sentence_scan *s, size_t end, size_t next) {
   uint32_t c = (unsigned char)s->text.data[next];
   if (c >= 0x80) cq_utf8_decode(&c, s->text.data + next, s->text.n - next);
   const kind k = kind_of(c);
-  if (is_detached_closer(s, c, next)) return false;
+  if (goes_on(s, next)) return false;
   size_t at = end;
   c = before(s->text, &at);
   const kind last = kind_of(c);
@@ -349,7 +364,7 @@ bool cq_sentence_scan_next(cq_sentence_place *out, cq_sentence_scan *s) {
   while (s->at < text.n) {
     const unsigned char byte = (unsigned char)text.data[s->at];
     if (byte > ' ' && byte < 0x80 && byte != 0x21 && byte != 0x3F) {
-      s->n_quotes += byte == '"', s->n_all_quotes += byte == '"';
+      if (byte == '"') s->n_quotes++, s->is_quoting = opens_quotation(s);
       if (byte == '(' && (s->at == 0 || text.data[s->at - 1] != ':')) s->depth++;
       if (byte == ')' && s->depth) s->depth--;
       s->at++;

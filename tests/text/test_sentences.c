@@ -57,6 +57,9 @@ static void languages(void **state) {
   check("de", "„Kommst du mit?“, fragte sie.|Er sagte nichts.|Die Straße ist ca. 20 km lang.");
   check("de", "Ja.|Nein.|Am 3. Mai kam er.");
   check("fr", "M. Durand habite ici depuis 1998.|Elle a dit : « Venez demain. »|Nous sommes venus.|Et vous ?");
+  check("fr", "Il dit : \" Tu es là ! \"|Elle rit.|Il part.|\" Reste ! \"");
+  check("es", "Tiene 42,07 hab. / km².|Es un pueblo \"pequeño\".|\"Sí\", dijo.");
+  check("ru", "Он поёт: ``Где любовь? ``.|В 1932 году он уехал.");
   check("es", "El Sr. García vive en la calle Mayor.|¿Dónde está su casa?|¡Qué lejos!|No lo sé.");
   check("it", "Il dott. Rossi non c'è.|Torna domani mattina.|Vuole aspettare?");
   check("ru", "Он родился в 1850 г. в деревне.|Его звали И. П. Петров.|Кто это знает?|Никто.");
