@@ -20,18 +20,19 @@ typedef struct pass {
   size_t n;
   int64_t kept;
   double weight;
-  float *units;          /* [m, kept] the candidates, at length 1 */
-  float *columns, *rows; /* packed as the right side of y units^T, and of g units */
+  float *units;          /* [m, kept] the candidates, at length 1 and then over the temperature */
+  float *columns, *rows; /* packed as the right side of y units^T over the temperature, and of g units */
   float *labels;         /* [n_own, m] */
   double *losses;        /* [n] */
   float *blocks;         /* [workers] of block_floats */
 } pass;
 
-/* Some vectors, their cosines to all candidates, and the gradients of both; in a worker's room. */
+/* Some vectors, their logits (cosines to all candidates over the temperature), and the gradients of both; in a worker's
+ * room. */
 typedef struct block {
   size_t first, n;
   float *units, *lengths, *gradients; /* [n, kept], [n], [n, kept] */
-  float *cosines;                     /* [n, m] */
+  float *logits;                      /* [n, m] */
 } block;
 
 static size_t block_floats(const cq_soft_contrast *c) {
@@ -39,56 +40,50 @@ static size_t block_floats(const cq_soft_contrast *c) {
 }
 
 /* The item-th block of n vectors: row i of all is list[i] or, if list is NULL, at vectors + i * dim. */
-static block cosines_of(const pass *p, const float *const *list, const float *vectors, size_t n, size_t item,
-                        int worker) {
+static block logits_of(const pass *p, const float *const *list, const float *vectors, size_t n, size_t item,
+                       int worker) {
   const size_t kept = (size_t)p->kept, first = item * BLOCK_ROWS, m = p->c->n_candidates;
   float *room = p->blocks + (size_t)worker * block_floats(p->c);
   block b = {.first = first, .n = n - first < BLOCK_ROWS ? n - first : BLOCK_ROWS, .units = room};
   b.gradients = b.units + BLOCK_ROWS * kept, b.lengths = b.gradients + BLOCK_ROWS * kept;
-  b.cosines = b.lengths + BLOCK_ROWS;
+  b.logits = b.lengths + BLOCK_ROWS;
   for (size_t i = 0; i < b.n; i++)
     memcpy(b.units + i * kept, list ? list[first + i] : vectors + (first + i) * (size_t)p->c->dim,
            kept * sizeof *b.units);
   p->kernels->normalize(b.units, b.lengths, b.units, (int64_t)b.n, p->kept);
-  p->kernels->product(b.cosines, (int64_t)m, b.units, p->kept, p->columns, (int64_t)b.n, (int64_t)m, p->kept, NULL);
+  p->kernels->product(b.logits, (int64_t)m, b.units, p->kept, p->columns, (int64_t)b.n, (int64_t)m, p->kept, NULL);
   return b;
 }
 
-/* Cosines [m] become probabilities; returns the logarithm of their denominator. */
-static double softmax(float *row, size_t m, double temperature) {
-  float largest = -INFINITY;
-  double sum = 0;
-  for (size_t j = 0; j < m; j++) largest = row[j] > largest ? row[j] : largest;
-  for (size_t j = 0; j < m; j++) {
-    const double x = exp(((double)row[j] - (double)largest) / temperature);
-    sum += x, row[j] = (float)x;
-  }
-  for (size_t j = 0; j < m; j++) row[j] = (float)((double)row[j] / sum);
-  return log(sum) + (double)largest / temperature;
+/* Logits [m] become probabilities; returns the logarithm of their denominator. */
+static double softmax(float *row, size_t m, const cq_kernels *kernels) {
+  const double first = (double)row[0];
+  const double loss = kernels->cross_entropy(row, row, (int64_t)m, &(int32_t){0}, 1, 0, 1, (int64_t)m);
+  row[0] += 1; /* the gradient for the logit of the label, 0 */
+  return first + loss;
 }
 
 static void label_block(void *context, size_t item, int worker) {
   const pass *p = context;
   const size_t m = p->c->n_candidates;
-  const block b = cosines_of(p, p->c->candidates, NULL, p->c->n_own, item, worker);
-  for (size_t i = 0; i < b.n; i++) softmax(b.cosines + i * m, m, p->c->temperature);
-  memcpy(p->labels + b.first * m, b.cosines, b.n * m * sizeof *p->labels);
+  const block b = logits_of(p, p->c->candidates, NULL, p->c->n_own, item, worker);
+  for (size_t i = 0; i < b.n; i++) softmax(b.logits + i * m, m, p->kernels);
+  memcpy(p->labels + b.first * m, b.logits, b.n * m * sizeof *p->labels);
 }
 
 static void add_block(void *context, size_t item, int worker) {
   const pass *p = context;
-  const double temperature = p->c->temperature, scale = p->weight / (temperature * (double)p->n);
+  const double scale = p->weight / (p->c->temperature * (double)p->n);
   const size_t m = p->c->n_candidates, kept = (size_t)p->kept;
-  const block b = cosines_of(p, NULL, p->vectors, p->n, item, worker);
+  const block b = logits_of(p, NULL, p->vectors, p->n, item, worker);
   for (size_t i = 0; i < b.n; i++) {
     const float *q = p->labels + (b.first + i) % p->c->n_own * m;
-    float *row = b.cosines + i * m;
-    double expected = 0;
-    for (size_t j = 0; j < m; j++) expected += (double)q[j] * (double)row[j];
-    p->losses[b.first + i] = softmax(row, m, temperature) - expected / temperature;
-    for (size_t j = 0; j < m; j++) row[j] = (float)(scale * (double)(row[j] - q[j])); /* a cosine's gradient */
+    float *row = b.logits + i * m;
+    const double expected = p->kernels->exact_dot(q, row, (int64_t)m);
+    p->losses[b.first + i] = softmax(row, m, p->kernels) - expected;
+    for (size_t j = 0; j < m; j++) row[j] = (float)scale * (row[j] - q[j]); /* a cosine's gradient */
   }
-  p->kernels->product(b.gradients, p->kept, b.cosines, (int64_t)m, p->rows, (int64_t)b.n, p->kept, (int64_t)m, NULL);
+  p->kernels->product(b.gradients, p->kept, b.logits, (int64_t)m, p->rows, (int64_t)b.n, p->kept, (int64_t)m, NULL);
   p->kernels->normalize_backward(b.gradients, b.gradients, b.units, b.lengths, (int64_t)b.n, p->kept);
   for (size_t i = 0; i < b.n; i++)
     if (b.lengths[i] > CQ_NORMALIZE_MIN)
@@ -101,8 +96,9 @@ static void truncate_candidates(pass *p, int64_t kept) {
   for (size_t j = 0; j < m; j++)
     memcpy(p->units + j * (size_t)kept, p->c->candidates[j], (size_t)kept * sizeof *p->units);
   p->kernels->normalize(p->units, NULL, p->units, (int64_t)m, kept);
-  p->kernels->pack(p->columns, p->units, 1, kept, kept, (int64_t)m);
   p->kernels->pack(p->rows, p->units, kept, 1, (int64_t)m, kept);
+  for (size_t i = 0; i < m * (size_t)kept; i++) p->units[i] /= (float)p->c->temperature;
+  p->kernels->pack(p->columns, p->units, 1, kept, kept, (int64_t)m);
 }
 
 /* The loss at so many dimensions. */
