@@ -8,12 +8,13 @@
  * nearer than others. Its neighbors are those of real sentences (in brackets, translations by calque-small): mean
  * cosines of random rows 0.06 (0.07), of the 4 nearest of 50,000 0.62 (0.61) and of 400,000 0.69 (0.68), of translations
  * 0.68 (0.67); of 2,000 translations of 50,000, 1,122 (993) are each other's nearest. More lists are needed than for real
- * ones: 72 of 447 (45) at 50,000, 165 of 1,264 (80) at 400,000.
+ * ones: 72 of 447 (45) at 50,000, 165 of 1,264 (80) at 400,000; 111 of 2,000 at a million.
  *
  * Found of the search's own sample: pairs that are each other's nearest. Found of the exact pairs: of 2,000 translations
  * those that are each other's nearest by the exact search, and how many of them are among the pairs mined.
  * Seconds are those of all processors: two idle ones take half. */
 #include "base/clock.h"
+#include "base/context.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"

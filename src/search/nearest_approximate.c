@@ -22,8 +22,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* SAMPLE: rows; of the pairs among them every other one chooses the effort, the others are reported. */
-enum { PER_LIST = 40, ITERATIONS = 8, SAMPLE = 2000, MAX_EFFORT = 512 };
+/* The sample is one row in SAMPLE_OF, within limits. Of its pairs every other one chooses the effort, the others are
+ * reported. */
+enum { PER_LIST = 40, ITERATIONS = 8, SAMPLE_OF = 200, MIN_SAMPLE = 2000, MAX_SAMPLE = 8000, MAX_EFFORT = 512 };
 #define TARGET      0.99
 #define BLOCK_BYTES (4ULL << 30) /* of its vectors, lists and their order */
 
@@ -130,7 +131,7 @@ static cq_status assign(inverted *f, cq_context *ctx, cq_error *error) {
 /* Rows of x and y that are each other's nearest. */
 typedef struct sample {
   size_t n;
-  uint32_t x[SAMPLE], y[SAMPLE];
+  uint32_t x[MAX_SAMPLE], y[MAX_SAMPLE];
 } sample;
 
 /* Where the vectors of rows are: *out [n], released with cq_free(). */
@@ -154,7 +155,8 @@ static cq_status exact_nearest(cq_neighbors *out, const cq_row_set *x, const uin
 }
 
 static cq_status take_sample(sample *s, const inverted *f, cq_context *ctx, cq_error *error) {
-  const size_t n = cq_min(SAMPLE, f->x.n);
+  const size_t share = cq_min(f->x.n / SAMPLE_OF, MAX_SAMPLE),
+               n = cq_min(share < MIN_SAMPLE ? MIN_SAMPLE : share, f->x.n);
   cq_neighbors of_x = {0}, of_y = {0};
   cq_random random = cq_random_seeded(1, n); /* evenly spaced rows would be those of training */
   for (size_t i = 0; i < n; i++) {
