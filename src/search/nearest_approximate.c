@@ -22,8 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The sample is one row in SAMPLE_OF, within limits. Of its pairs every other one chooses the effort, the others are
- * reported. */
+/* The sample: one row in SAMPLE_OF. Every other of its pairs chooses the effort, the others are reported. */
 enum { PER_LIST = 40, ITERATIONS = 8, SAMPLE_OF = 200, MIN_SAMPLE = 2000, MAX_SAMPLE = 8000, MAX_EFFORT = 512 };
 #define TARGET      0.99
 #define BLOCK_BYTES (4ULL << 30) /* of its vectors, lists and their order */

@@ -297,16 +297,14 @@ static bool opens_quotation(const cq_sentence_scan *s) {
   return after_blank == before_blank ? !s->is_quoting : after_blank;
 }
 
-/* Whether the text from a byte belongs to the sentence before it, although a blank is between them: `. " `, ` » `, ` / `,
- * ` :`, ` ``. `. */
+/* Whether the text from a byte belongs to the sentence before it, in spite of the blank: `. " `, ` » `, ` /`, ` ``. `. */
 static bool goes_on(const cq_sentence_scan *s, size_t next) {
   uint32_t c = 0;
   size_t at = next, n;
   kind k;
   do {
     n = cq_utf8_decode(&c, s->text.data + at, s->text.n - at), k = kind_of(c), at += n;
-    const bool stands_alone = at >= s->text.n || cq_is_blank(s->text.data[at]);
-    if (c == 0xBB || (c == '"' && stands_alone && s->is_quoting)) return true;
+    if (c == 0xBB || (c == '"' && s->is_quoting && (at == s->text.n || cq_is_blank(s->text.data[at])))) return true;
   } while (k == QUOTE && at < s->text.n);
   const bool is_quoted_mark = at - n > next && c == '.' && (at == s->text.n || s->text.data[at] != '.');
   return k == PAUSE || k == CLOSER || c == '/' || is_quoted_mark;
@@ -314,13 +312,12 @@ static bool goes_on(const cq_sentence_scan *s, size_t next) {
 
 /* Whether a place between blanks deserves features: after a mark, or before what may begin a sentence. */
 static bool may_end(const cq_sentence_scan *s, size_t end, size_t next) {
-  uint32_t c = (unsigned char)s->text.data[next];
-  if (c >= 0x80) cq_utf8_decode(&c, s->text.data + next, s->text.n - next);
+  uint32_t c;
+  cq_utf8_decode(&c, s->text.data + next, s->text.n - next);
   const kind k = kind_of(c);
   if (goes_on(s, next)) return false;
   size_t at = end;
-  c = before(s->text, &at);
-  const kind last = kind_of(c);
+  const kind last = kind_of(c = before(s->text, &at));
   if (last == QUOTE && k == LOWER) return false;
   if (last == MARK || last == CLOSER || last == QUOTE || (c == ';' && k != LOWER)) return true;
   return k != LOWER && k != OTHER && k != DASH && c != ',';

@@ -4,7 +4,6 @@
 #include "base/error.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { BLOCK_ROWS = 64 };
 
@@ -111,9 +110,8 @@ static void add_gradients(void *context, size_t item, int worker) {
   b->kernels->normalize_backward(k.gradient, k.gradient, b->units[k.side] + k.first * c->dim,
                                  b->lengths[k.side] + k.first, k.m, c->dim);
   for (int64_t r = 0; r < k.m; r++)
-    if (b->lengths[k.side][k.first + r] <= CQ_NORMALIZE_MIN)
-      memset(k.gradient + r * c->dim, 0, (size_t)c->dim * sizeof(float));
-  b->kernels->add(c->gradients[k.side] + k.first * c->dim, k.gradient, k.m * c->dim);
+    if (b->lengths[k.side][k.first + r] > CQ_NORMALIZE_MIN)
+      b->kernels->add(c->gradients[k.side] + (k.first + r) * c->dim, k.gradient + r * c->dim, c->dim);
 }
 
 static bool make_contrast_room(search *b, cq_workspace *w, int n_workers) {

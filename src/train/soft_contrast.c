@@ -27,12 +27,11 @@ typedef struct pass {
   float *blocks;         /* [workers] of block_floats */
 } pass;
 
-/* Some vectors, their logits (cosines to all candidates over the temperature), and the gradients of both; in a worker's
- * room. */
+/* Some vectors, their logits for all candidates, and the gradients of both; in a worker's room. */
 typedef struct block {
   size_t first, n;
   float *units, *lengths, *gradients; /* [n, kept], [n], [n, kept] */
-  float *logits;                      /* [n, m] */
+  float *logits;                      /* [n, m] cosines over the temperature */
 } block;
 
 static size_t block_floats(const cq_soft_contrast *c) {
