@@ -17,7 +17,7 @@
 #           described  the system as described, everything at once, 16 numbers
 #   EPOCHS, THREADS, OPTIONS in the environment change the runs
 set -euo pipefail
-[ $# -ge 4 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2/parallel work=$3
 shift 3
 threads=${THREADS:-2}
@@ -100,6 +100,12 @@ for run in "$@"; do
   fetched)
     fetched_text # not before &&, where a failure would pass
     text=(fr,it="$work/fr-it.fetched.tsv")
+    ;;
+  sentences)
+    fetched_text
+    awk -F '\t' '$1 ~ /[.!?]$/ && $2 ~ /[.!?]$/ && $0 !~ /[%{}<>=\/_$|#*\\:;()\[\]«»"&@0-9]/ && length($1) >= 12' \
+      "$work/fr-it.fetched.tsv" | cat "$work/fr-it.tsv" - >"$work/fr-it.sentences.tsv"
+    text=(fr,it="$work/fr-it.sentences.tsv")
     ;;
   hub) text+=(en,fr="$work/en-fr.tsv" en,it="$work/en-it.tsv") ;;
   other) options+=(--feed other --alpha 0 --distance 0 --noise 0) ;;
