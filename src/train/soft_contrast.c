@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
