@@ -85,11 +85,13 @@ stderr_has "patience without dev"
 # Killed again and again, with all that has a state: the same model and the same log.
 all="$tiny --together 1 --encoder-epochs 1 --decoder-epochs 6 --two-optimizers yes --shared-latent yes --patience 2 --checkpoint-every 3"
 texts="xx,yy=xy.tsv xx,zz=xz.tsv yy=zz.txt --dev xx,yy=xy.tsv --dev xx,zz=unseen.tsv"
+begin=${EPOCHREALTIME/./}
 expect 0 autoencode train whole $texts $all
+whole=$((${EPOCHREALTIME/./} - begin)) # microseconds
 n=0
 until [ -d parts ] || [ $n -gt 60 ]; do
   n=$((n + 1))
-  timeout -s KILL 0.$((3 + n % 7)) "$PROGRAM" autoencode train parts $texts $all --resume >/dev/null 2>&1
+  timeout -s KILL "$(awk -v n=$n -v whole=$whole 'BEGIN { print whole / 1e6 * (2 + n % 7) / 14 }')" "$PROGRAM" autoencode train parts $texts $all --resume >/dev/null 2>&1
   [ $n -lt 8 ] || "$PROGRAM" autoencode train parts $texts $all --resume >/dev/null 2>&1
 done
 [ $n -gt 2 ] || fail "the run was over before it was killed"
