@@ -91,7 +91,8 @@ whole=$((${EPOCHREALTIME/./} - begin)) # microseconds
 n=0
 until [ -d parts ] || [ $n -gt 60 ]; do
   n=$((n + 1))
-  timeout -s KILL "$(awk -v n=$n -v whole=$whole 'BEGIN { print whole / 1e6 * (2 + n % 7) / 14 }')" "$PROGRAM" autoencode train parts $texts $all --resume >/dev/null 2>&1
+  after=$(awk -v n=$n -v whole=$whole 'BEGIN { print whole / 1e6 * (2 + n % 7) / 14 }')
+  timeout -s KILL "$after" "$PROGRAM" autoencode train parts $texts $all --resume >/dev/null 2>&1
   [ $n -lt 8 ] || "$PROGRAM" autoencode train parts $texts $all --resume >/dev/null 2>&1
 done
 [ $n -gt 2 ] || fail "the run was over before it was killed"
