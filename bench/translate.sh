@@ -11,6 +11,7 @@
 #           more       the same, and text of one language besides (fr-it)
 #           fetched    own, with ten times the pairs: text of free software (TEXT, a folder that scripts/fetch-text made), what
 #                      French and Italian have of the same English
+#           sentences  own, with those of fetched that are sentences in words
 #           hub        more, with English as a third language and the pairs that it has with both (fr-it)
 #           other      from the other language's, without losses between languages: a supervised encoder-decoder, the bound
 #           both       from both in turn

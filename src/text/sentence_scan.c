@@ -315,12 +315,11 @@ static bool may_end(const cq_sentence_scan *s, size_t end, size_t next) {
   uint32_t c;
   cq_utf8_decode(&c, s->text.data + next, s->text.n - next);
   const kind k = kind_of(c);
-  if (goes_on(s, next)) return false;
   size_t at = end;
   const kind last = kind_of(c = before(s->text, &at));
   if (last == QUOTE && k == LOWER) return false;
-  if (last == MARK || last == CLOSER || last == QUOTE || (c == ';' && k != LOWER)) return true;
-  return k != LOWER && k != OTHER && k != DASH && c != ',';
+  const bool is_marked = last == MARK || last == CLOSER || last == QUOTE || (c == ';' && k != LOWER);
+  return (is_marked || (k != LOWER && k != OTHER && k != DASH && c != ',')) && !goes_on(s, next);
 }
 
 static bool set_place(cq_sentence_place *p, cq_sentence_scan *s, size_t end, size_t next) {
