@@ -9,6 +9,7 @@
 
 #include <libxml/SAX2.h>
 #include <libxml/parser.h>
+#include <libxml/parserInternals.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +109,7 @@ static cq_status open_parser(cq_xml *x, cq_error *error) {
   if (!x->parser) return cq_fail_memory(error, x->path);
   x->parser->_private = x;
   xmlCtxtUseOptions(x->parser, XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
+  xmlSwitchEncoding(x->parser, XML_CHAR_ENCODING_UTF8); /* or it would guess one, as EBCDIC */
   return CQ_OK;
 }
 
@@ -202,6 +204,7 @@ static cq_status read_chunk(cq_xml *x, cq_error *error) {
 
 /* Parses the next piece. After an '&', libxml2 would wait for a ';' up to the end of the file. */
 static cq_status parse_piece(cq_xml *x, const char *bytes, size_t n, bool is_last, cq_error *error) {
+  if (x->n_given == 0 && n >= 3 && !memcmp(bytes, "\xEF\xBB\xBF", 3)) bytes += 3, n -= 3;
   x->n_given += n;
   xmlParseChunk(x->parser, bytes, (int)n, is_last);
   const xmlParserInputPtr in = x->parser->input;

@@ -111,19 +111,11 @@ static void combine_backward(const cq_space *s, const float *dfeatures) {
   }
 }
 
-/* Replaces a row of logits by the gradient of its loss, and returns the loss. */
-static double softmax_loss(float *row, int64_t n, uint32_t label, double factor, bool *right) {
-  double max = -INFINITY, sum = 0;
-  int64_t likeliest = 0;
-  for (int64_t k = 0; k < n; k++) {
-    if ((double)row[k] > max) likeliest = k;
-    max = fmax(max, (double)row[k]);
-  }
-  for (int64_t k = 0; k < n; k++) sum += exp((double)row[k] - max);
-  const double loss = log(sum) + max - (double)row[label];
-  for (int64_t k = 0; k < n; k++) row[k] = (float)(factor * (exp((double)row[k] - max) / sum - (k == label)));
-  *right = likeliest == (int64_t)label;
-  return loss;
+/* Whether the pair's label is the likeliest, the first of equals. */
+static bool is_right(const float *logits, int64_t n, int64_t label) {
+  for (int64_t k = 0; k < n; k++)
+    if (k < label ? logits[k] >= logits[label] : logits[k] > logits[label]) return false;
+  return true;
 }
 
 cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
@@ -141,9 +133,10 @@ cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, 
     combine_vectors(cq_f32(features), space);
     status = cq_linear_forward(&h->worker, &h->layer, logits, features, CQ_IDENTITY, none, error);
     for (int64_t i = 0; !status && i < n; i++) {
-      bool right;
-      sum += softmax_loss(cq_f32(cq_tensor_rows(logits, i, 1)), h->o.n_labels, labels[i], 1 / (double)n, &right);
-      n_right += right;
+      float *row = cq_f32(cq_tensor_rows(logits, i, 1));
+      const int32_t label = (int32_t)labels[i];
+      n_right += is_right(row, h->o.n_labels, label);
+      sum += h->worker.kernels->cross_entropy(row, row, h->o.n_labels, &label, 1 / (float)n, 0, 1, h->o.n_labels);
     }
     if (!status)
       status =
