@@ -1,21 +1,23 @@
 #!/bin/bash
 # Fuzzes all targets of fuzz/ under Clang's address and undefined-behavior sanitizers; continues where it was stopped.
-#   bench/fuzz.sh DIR [--executions N] [--time SECONDS] [--slice SECONDS] [--rounds N] [--build DIR] [--only "TARGET..."]
+#   bench/fuzz.sh DIR [--executions N] [--time SECONDS] [--slice SECONDS] [--rounds N] [--seed N] [--build DIR]
+#     [--only "TARGET..."]
 # DIR keeps the corpora, executions and findings of all runs so far; the first run makes it. Ends when the targets have
 # N executions in all (100,000,000), counting earlier runs, after SECONDS or after N rounds. Each target runs for --slice
-# seconds (60) in turn, so that they share the time; targets that fuzz/ gets later join. --build names a build
-# directory of the preset `fuzz` or `clang` that is up to date; without it the preset `fuzz` is built in DIR/build.
+# seconds (60) in turn, so that they share the time; targets that fuzz/ gets later join. --seed makes the same inputs
+# again from the same corpus, up to the slice's end. --build names a build directory of the preset `fuzz` or `clang`
+# that is up to date; without it the preset `fuzz` is built in DIR/build.
 # Stops at the first finding with exit status 1: DIR/findings/ has the input, DIR/log/TARGET what was said. Mended, the
 # input goes to fuzz/corpus/TARGET, where the tests replay it.
 # An execution is what libFuzzer calls one: it includes the reading of the corpus at the beginning of each slice.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '3s/^# *//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,4s/^# *//p' "$0" >&2; exit 2; }
 [ $# -gt 0 ] && [ "${1#--}" = "$1" ] || usage
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
 shift
-goal=100000000 time=0 slice=60 rounds=0 build= only=
+goal=100000000 time=0 slice=60 rounds=0 seed=0 build= only=
 while [ $# -gt 0 ]; do
   [ $# -gt 1 ] || usage
   case $1 in
@@ -23,6 +25,7 @@ while [ $# -gt 0 ]; do
   --time) time=$2 ;;
   --slice) slice=$2 ;;
   --rounds) rounds=$2 ;;
+  --seed) seed=$2 ;;
   --build) build=$2 ;;
   --only) only=$2 ;;
   *) usage ;;
@@ -81,7 +84,7 @@ fuzz_target() { # TARGET SECONDS
   # The first directory is the one that libFuzzer writes to.
   "$build/fuzz/fuzz_$target" "$dir/corpus/$target" "$here/fuzz/corpus/$target" -max_total_time="$2" \
     -max_len="${max_len[$target]:-1024}" -timeout=20 -rss_limit_mb=3000 -artifact_prefix="$dir/findings/$target-" \
-    -print_final_stats=1 -reload=0 >"$log" 2>&1 || status=$?
+    -print_final_stats=1 -reload=0 -seed="$seed" >"$log" 2>&1 || status=$?
   executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   echo $(($(kept executions "$target") + ${executions:-0})) >"$dir/executions/$target"
   echo $(($(kept seconds "$target") + SECONDS - begin)) >"$dir/seconds/$target"
