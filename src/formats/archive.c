@@ -121,6 +121,11 @@ static void entity_declaration(void *context, const xmlChar *name, int type, con
   ((parsing *)context)->has_entities = true;
 }
 
+/* libxml2 prints what it cannot convert to UTF-8, whatever its options are. */
+static void ignore_message(void *context, const char *format, ...) {
+  (void)context, (void)format;
+}
+
 cq_status cq_xml_events_read(cq_slice bytes, const cq_xml_events *events, void *context, const char *path,
                              const char *what, cq_error *error) {
   enum { CHUNK = 1 << 16 };
@@ -134,13 +139,17 @@ cq_status cq_xml_events_read(cq_slice bytes, const cq_xml_events *events, void *
   xmlParserCtxtPtr parser = xmlCreatePushParserCtxt(&handler, &p, NULL, 0, NULL);
   if (!parser) return cq_fail_memory(error, path);
   xmlCtxtUseOptions(parser, XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET);
+  const xmlGenericErrorFunc printing = xmlGenericError;
+  void *printed_to = xmlGenericErrorContext;
   int code = 0;
+  xmlSetGenericErrorFunc(NULL, ignore_message);
   while (!code && !p.has_entities && bytes.n) {
     const size_t n = cq_min(bytes.n, (size_t)CHUNK);
     code = xmlParseChunk(parser, bytes.data, (int)n, 0);
     bytes.data += n, bytes.n -= n;
   }
   if (!code && !p.has_entities) code = xmlParseChunk(parser, "", 0, 1);
+  xmlSetGenericErrorFunc(printed_to, printing);
   const xmlError *problem = xmlCtxtGetLastError(parser);
   cq_status status = CQ_OK;
   if (p.has_entities)
