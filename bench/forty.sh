@@ -7,7 +7,7 @@
 #   WORK   keeps packages, dictionaries and models (WORK/forty-body, WORK/forty-static); called again, the script continues where
 #          it stopped: an interrupted training is resumed
 #   KINDS  "body static": the teacher's layers under a new vocabulary, and the mean of word vectors
-#   STEPS  body 12000, static 60000: of training, 64 pairs each, drawn from languages alike; VOCAB: what extend chooses
+#   STEPS  of training: body 12000 of 64 pairs, static 15000 of 256, drawn from languages alike; VOCAB: what extend chooses
 #   OPTIONS  more of extend's, for example "--contrast 1"
 #
 # One table a kind, as Markdown: training pairs, entries of dictionaries, translation accuracy (percent, mean of both
@@ -51,7 +51,7 @@ for kind in ${KINDS:-body static}; do
   model=$work/forty-$kind
   case $kind in
   body) steps=${STEPS:-12000} ;;
-  static) steps=${STEPS:-60000} ;;
+  static) steps=${STEPS:-15000} ;;
   *) echo "KINDS: there is no $kind" >&2; exit 2 ;;
   esac
   if [ ! -d "$model" ]; then

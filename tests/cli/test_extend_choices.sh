@@ -9,6 +9,8 @@ expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --dev "$sample/de
   --lr 0.2 --cache cache --output static
 stderr_has "the mean of word vectors (--kind); vocabulary: 500 pieces at most"
 stderr_has "rates: 0.2, embeddings 0.03"
+stderr_has "batches of 256 pairs (--batch)"
+stderr_has "contrastive loss: weight 1 (--contrast), in the end 1"
 # Its vocabulary is twice that of a student with layers, unless named.
 expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --steps 1 --cache cache --output pieces
 stderr_has "the mean of word vectors (--kind); vocabulary: 64000 pieces at most"
@@ -112,7 +114,7 @@ stderr_has "hard negatives 0 (--hard-negatives)"
 expect 3 $untrained --keep-variants --contrast 0 -o neither
 stderr_has "contrastive loss: none (--contrast)"
 for loss in '--hard-negatives 2' '--final-contrast 1' '--temperature 0.1'; do
-  expect 2 extend "$sample/teacher" --to de=de.tsv --kind static $loss -o none
+  expect 2 extend "$sample/teacher" --to de=de.tsv --kind static --contrast 0 $loss -o none
   stderr_has "of the contrastive loss, which needs a weight (contrast)"
 done
 

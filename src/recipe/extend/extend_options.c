@@ -107,8 +107,8 @@ static void choose_student(cq_student_options *s, const cq_extend_options *o, co
 
 static void choose_distill(cq_distill_options *d, const cq_extend_options *o, const cq_options *named) {
   const bool body = o->kind == CQ_EXTEND_BODY, is_static = o->kind == CQ_EXTEND_STATIC;
-  /* With frozen layers a higher weight gains nothing. */
-  CHOOSE("contrast", d->contrast, body && !o->own_vocabulary ? 4 : body || (is_static && d->n_matryoshka) ? 1 : 0);
+  /* With frozen layers a higher weight gains nothing; a static student pays for it with similarity. */
+  CHOOSE("contrast", d->contrast, body && !o->own_vocabulary ? 4 : body || is_static ? 1 : 0);
   CHOOSE("final-contrast", d->final_contrast, body && !is_named(named, "contrast") ? 1 : -1);
   CHOOSE("hard-negatives", d->hard_negatives, body && d->contrast > 0 ? 4 : 0);
   CHOOSE("source-share", d->source_share, is_static ? 1 : 0.25);
@@ -118,6 +118,7 @@ static void choose_distill(cq_distill_options *d, const cq_extend_options *o, co
 
 static void choose_run(cq_training_options *run, const cq_extend_options *o, const cq_options *named) {
   const bool body = o->kind == CQ_EXTEND_BODY, is_static = o->kind == CQ_EXTEND_STATIC;
+  CHOOSE("batch", run->batch_pairs, is_static ? 256 : 64);
   CHOOSE("lr", run->learning_rate, body ? 3e-4 : is_static ? 0.03 : 3e-5);
   CHOOSE("embedding-lr", run->embedding_learning_rate, body ? 1e-3 : is_static ? 0.03 : 3e-4);
   CHOOSE("weight-decay", run->weight_decay, is_static ? 0 : 0.01); /* rows of rare words keep their initial values */
@@ -235,7 +236,7 @@ static const cq_option_note notes_of_student[] = {
     {NULL, NULL}};
 static const char *const not_of_distill[] = {"teacher", "student", "train", "training", NULL};
 static const cq_option_note notes_of_distill[] = {{"dim-match", "equal, static project"},
-                                                  {"contrast", "body 4, with --own-vocabulary 1; others 0"},
+                                                  {"contrast", "body 4, with --own-vocabulary 1; static 1"},
                                                   {"final-contrast", "1, or as --contrast if that is given"},
                                                   {"hard-negatives", "4, with a contrastive loss"},
                                                   {"source-share", "0.25, static 1"},
@@ -244,6 +245,7 @@ static const cq_option_note notes_of_distill[] = {{"dim-match", "equal, static p
 static const cq_option_note notes_of_run[] = {{"dev", "a twentieth of each file, at most 1,000 pairs"},
                                               {"steps", "what fits into --time"},
                                               {"epochs", "what fits into --time, at most 30, static 10"},
+                                              {"batch", "64, static 256"},
                                               {"lr", "body 3e-4, reranker 3e-5, static 0.03"},
                                               {"embedding-lr", "body 1e-3, reranker 3e-4, static 0.03"},
                                               {"weight-decay", "0.01, static 0"},
