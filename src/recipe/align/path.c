@@ -21,7 +21,7 @@ enum { COARSEST = 256, RADIUS = 10, MAX_TYPES = CQ_ALIGN_MAX_GROUP * CQ_ALIGN_MA
 #define UNEVEN 0.02 /* less for a bead of different numbers of sentences */
 #define BLOCK  0.2  /* less for each end of a block within a group */
 #define ALONE  (-0.015)
-#define SELDOM 2.5 /* standard deviations above random pairs */
+#define LEAST  1   /* standard deviations above random pairs */
 #define NEARLY 0.2 /* a path is nearly as good as the best when it scores that much less */
 
 /* --- the band --- */
@@ -407,7 +407,7 @@ static double visible_score(const scoring *s, size_t i, size_t a, size_t j, size
   return chance < 1 ? ((double)group_cosine(s, i, a, j, b) - chance) / (1 - chance) : 0;
 }
 
-/* What pairs that are no translations seldom reach: a bead below that is none. Of random pairs some are translations, more
+/* What most pairs that are no translations do not reach: a bead below that is none. Of random pairs some are translations, more
  * in short documents, but not among the lower half, which gives mean and deviation. */
 static double least_score(const scoring *s) {
   enum { PAIRS = 2000 };
@@ -420,7 +420,7 @@ static double least_score(const scoring *s) {
   }
   qsort(scores, PAIRS, sizeof *scores, cq_order_doubles);
   const double middle = scores[PAIRS / 2], deviation = middle - scores[(size_t)(0.16 * PAIRS)];
-  return middle + SELDOM * deviation;
+  return middle + LEAST * deviation;
 }
 
 static void put_alone(cq_bead *beads, size_t *n, node from, node to) {
