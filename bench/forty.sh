@@ -7,7 +7,7 @@
 #   WORK   keeps packages, dictionaries and models (WORK/forty-body, WORK/forty-static); called again, the script continues where
 #          it stopped: an interrupted training is resumed
 #   KINDS  "body static": the teacher's layers under a new vocabulary, and the mean of word vectors
-#   STEPS  of training: body 12000 of 64 pairs, static 15000 of 256, drawn from languages alike; VOCAB: what extend chooses
+#   STEPS  body 12000 of 64 pairs, static 15000 of 256, drawn from languages alike; VOCAB: what extend chooses
 #   OPTIONS  more of extend's, for example "--contrast 1"
 #
 # One table a kind, as Markdown: training pairs, entries of dictionaries, translation accuracy (percent, mean of both

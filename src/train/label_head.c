@@ -111,10 +111,10 @@ static void combine_backward(const cq_space *s, const float *dfeatures) {
   }
 }
 
-/* Whether the pair's label is the likeliest, the first of equals. */
+/* Whether the pair's label is the likeliest, the first of equals. NaN is never right. */
 static bool is_right(const float *logits, int64_t n, int64_t label) {
   for (int64_t k = 0; k < n; k++)
-    if (k < label ? logits[k] >= logits[label] : logits[k] > logits[label]) return false;
+    if (!(k < label ? logits[k] < logits[label] : logits[k] <= logits[label])) return false;
   return true;
 }
 

@@ -13,16 +13,16 @@
 #include <string.h>
 
 enum { COARSEST = 256, RADIUS = 10, MAX_TYPES = CQ_ALIGN_MAX_GROUP * CQ_ALIGN_MAX_GROUP };
-#define CHANCE 0.45F
-#define NEXT   0.5F
-#define NAMES  0.05F
-#define LENGTH 0.6
-#define SIZE   0.35
-#define UNEVEN 0.02 /* less for a bead of different numbers of sentences */
-#define BLOCK  0.2  /* less for each end of a block within a group */
-#define ALONE  (-0.015)
-#define LEAST  1   /* standard deviations above random pairs */
-#define NEARLY 0.2 /* a path is nearly as good as the best when it scores that much less */
+#define CHANCE         0.45F
+#define NEXT           0.5F
+#define NAMES          0.05F
+#define LENGTH         0.6
+#define SIZE           0.35
+#define UNEVEN         0.02 /* less for a bead of different numbers of sentences */
+#define BLOCK          0.2  /* less for each end of a block within a group */
+#define ALONE          (-0.015)
+#define MIN_DEVIATIONS 1   /* standard deviations above random pairs */
+#define NEARLY         0.2 /* a path is nearly as good as the best when it scores that much less */
 
 /* --- the band --- */
 
@@ -407,8 +407,8 @@ static double visible_score(const scoring *s, size_t i, size_t a, size_t j, size
   return chance < 1 ? ((double)group_cosine(s, i, a, j, b) - chance) / (1 - chance) : 0;
 }
 
-/* What most pairs that are no translations do not reach: a bead below that is none. Of random pairs some are translations, more
- * in short documents, but not among the lower half, which gives mean and deviation. */
+/* The score that a bead needs: most pairs that are no translations stay below it. Some random pairs are translations,
+ * more in short documents, but not in the lower half, which gives mean and deviation. */
 static double least_score(const scoring *s) {
   enum { PAIRS = 2000 };
   double scores[PAIRS];
@@ -420,7 +420,7 @@ static double least_score(const scoring *s) {
   }
   qsort(scores, PAIRS, sizeof *scores, cq_order_doubles);
   const double middle = scores[PAIRS / 2], deviation = middle - scores[(size_t)(0.16 * PAIRS)];
-  return middle + LEAST * deviation;
+  return middle + MIN_DEVIATIONS * deviation;
 }
 
 static void put_alone(cq_bead *beads, size_t *n, node from, node to) {

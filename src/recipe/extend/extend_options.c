@@ -236,9 +236,9 @@ static const cq_option_note notes_of_student[] = {
     {NULL, NULL}};
 static const char *const not_of_distill[] = {"teacher", "student", "train", "training", NULL};
 static const cq_option_note notes_of_distill[] = {{"dim-match", "equal, static project"},
-                                                  {"contrast", "body 4, with --own-vocabulary 1; static 1"},
+                                                  {"contrast", "body 4, with --own-vocabulary 1; static 1; reranker 0"},
                                                   {"final-contrast", "1, or as --contrast if that is given"},
-                                                  {"hard-negatives", "4, with a contrastive loss"},
+                                                  {"hard-negatives", "body 4, with a contrastive loss; others 0"},
                                                   {"source-share", "0.25, static 1"},
                                                   {"piece-dropout", "0.15, static 0"},
                                                   {NULL, NULL}};
